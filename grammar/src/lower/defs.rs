@@ -1,0 +1,149 @@
+//! The definitions that names can mean: the user's items over the operator library.
+
+use crate::ast::{self, DefKind, Item, ItemKind};
+use rtv_semantics::diag::{Code, Diagnostic, FileId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Whose text a definition is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    Library,
+    User,
+}
+
+/// One `op` or `fn` block.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub origin: Origin,
+    pub item: Arc<Item>,
+}
+
+impl Entry {
+    pub fn def(&self) -> &ast::Def {
+        match &self.item.kind {
+            ItemKind::Def(def) => def,
+            _ => unreachable!("invariant: entries are made of definitions"),
+        }
+    }
+
+    pub fn has_attr(&self, name: &str) -> bool {
+        self.item.attrs.iter().any(|a| a.name.name == name)
+    }
+
+    /// The strings of `@aten("..")`.
+    pub fn aten(&self) -> Vec<&str> {
+        let strings = self.item.attrs.iter().filter(|a| a.name.name == "aten").filter_map(|a| a.args.as_ref());
+        strings
+            .flat_map(|args| match args {
+                ast::Args::List(list) => list.as_slice(),
+                ast::Args::Generator { .. } => &[],
+            })
+            .filter_map(|arg| match &arg.value.kind {
+                ast::ExprKind::Str(s) => Some(s.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+/// Looks operators up by name, reading their files on first use.
+pub trait Library: Send + Sync {
+    /// The overloads of an operator, in the order of its file.
+    fn overloads(&self, name: &str) -> Vec<Entry>;
+    /// All operator names, sorted.
+    fn names(&self) -> Vec<String>;
+}
+
+/// What the names of one user file mean.
+pub struct Defs {
+    library: Arc<dyn Library>,
+    user: BTreeMap<String, Vec<Entry>>,
+    consts: BTreeMap<String, ast::Expr>,
+}
+
+impl Defs {
+    pub fn new(library: Arc<dyn Library>) -> Defs {
+        Defs { library, user: BTreeMap::new(), consts: BTreeMap::new() }
+    }
+
+    /// Adds the items of a user's file; a second definition of a name that is not
+    /// an overload of an `op` is reported.
+    pub fn add_file(&mut self, _file: FileId, tree: &ast::File) -> Vec<Diagnostic> {
+        let mut diagnostics = Vec::new();
+        let mut seen: BTreeMap<(&str, String), ast::Ident> = BTreeMap::new();
+        for item in &tree.items {
+            let Some((space, name)) = declared(item) else { continue };
+            let is_op = matches!(&item.kind, ItemKind::Def(d) if d.kind == DefKind::Op);
+            if let Some(first) = seen.insert((space, name.name.clone()), name.clone())
+                && !is_op
+            {
+                diagnostics.push(
+                    Diagnostic::error(Code(104), name.span, format!("`{}` is defined twice", name.name))
+                        .here("second definition")
+                        .label(first.span, "first definition")
+                        .help("rename one of them"),
+                );
+            }
+            self.add_item(item, &name.name);
+            if space == "call" && !is_op && !self.library.overloads(&name.name).is_empty() {
+                diagnostics.push(
+                    Diagnostic::lint(Code(902), name.span, format!("`{}` hides the operator of that name", name.name))
+                        .help("rename it if the operator was meant"),
+                );
+            }
+        }
+        diagnostics
+    }
+
+    fn add_item(&mut self, item: &Item, name: &str) {
+        match &item.kind {
+            ItemKind::Def(def) if matches!(def.kind, DefKind::Fn | DefKind::Op) => {
+                let entry = Entry { origin: Origin::User, item: Arc::new(item.clone()) };
+                self.user.entry(name.to_string()).or_default().push(entry);
+            }
+            ItemKind::Const { value, .. } => {
+                self.consts.insert(name.to_string(), value.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// The definitions of a called name: the user's, else the library's. Text of
+    /// the library sees the library only.
+    pub(super) fn overloads(&self, name: &str, from_library: bool) -> Vec<Entry> {
+        match self.user.get(name) {
+            Some(entries) if !from_library => entries.clone(),
+            _ => self.library.overloads(name),
+        }
+    }
+
+    pub(super) fn is_user(&self, name: &str) -> bool {
+        self.user.contains_key(name)
+    }
+
+    pub(super) fn constant(&self, name: &str) -> Option<&ast::Expr> {
+        self.consts.get(name)
+    }
+
+    /// Every name that can be called.
+    pub(super) fn callable(&self) -> Vec<String> {
+        let mut names = self.library.names();
+        names.extend(self.user.keys().cloned());
+        names
+    }
+}
+
+/// The name an item declares and the space of names it lives in.
+fn declared(item: &Item) -> Option<(&'static str, &ast::Ident)> {
+    match &item.kind {
+        ItemKind::Def(def) => {
+            let space = if matches!(def.kind, DefKind::Fn | DefKind::Op) { "call" } else { "claim" };
+            def.name.parts.last().map(|n| (space, n))
+        }
+        ItemKind::Rule(rule) => Some(("claim", &rule.name)),
+        ItemKind::Test { name, .. } => Some(("test", name)),
+        ItemKind::Const { name, .. } => Some(("call", name)),
+        ItemKind::Use(_) | ItemKind::Vjp { .. } | ItemKind::Error => None,
+    }
+}

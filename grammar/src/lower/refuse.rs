@@ -1,0 +1,104 @@
+//! Names that mean nothing here: the nearest one that does, other frameworks'
+//! spellings, and parts of the language whose meaning is not built yet.
+
+use super::Lower;
+use crate::ast::Ident;
+use rtv_semantics::diag::{Code, Diagnostic, Span};
+
+/// What other frameworks call our operators.
+const FRAMEWORK_FUNCTIONS: [(&str, &str); 22] = [
+    ("concatenate", "concat"),
+    ("hstack", "concat"),
+    ("tensordot", "einsum"),
+    ("power", "pow"),
+    ("absolute", "abs"),
+    ("negative", "neg"),
+    ("subtract", "sub"),
+    ("multiply", "mul"),
+    ("divide", "div"),
+    ("true_divide", "div"),
+    ("floordiv", "floor_divide"),
+    ("mod", "remainder"),
+    ("swapaxes", "transpose"),
+    ("expand_dims", "unsqueeze"),
+    ("logistic", "sigmoid"),
+    ("rms_normalization", "rms_norm"),
+    ("reduce_sum", "sum"),
+    ("reduce_max", "amax"),
+    ("take_along_axis", "gather"),
+    ("swish", "silu"),
+    ("astype", "to"),
+    ("cast", "to"),
+];
+
+const FRAMEWORK_ARGUMENTS: [(&str, &str); 7] = [
+    ("axis", "dim"),
+    ("axes", "dim"),
+    ("dims", "dim"),
+    ("dim", "dims"),
+    ("keepdims", "keepdim"),
+    ("newshape", "shape"),
+    ("a_min", "min"),
+];
+
+/// Our name for another framework's argument.
+pub(super) fn framework_argument(name: &str) -> Option<&'static str> {
+    FRAMEWORK_ARGUMENTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
+}
+
+/// The candidate with the least edit distance, if it is near enough to be meant.
+pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = name.len().div_ceil(3);
+    candidates.map(|c| (strsim::damerau_levenshtein(name, c), c)).filter(|(d, _)| *d <= limit).min().map(|(_, c)| c)
+}
+
+impl Lower<'_> {
+    pub(super) fn unknown_name(&self, name: &str, span: Span) -> Diagnostic {
+        let diagnostic = Diagnostic::error(Code(101), span, format!("unknown name `{name}`"));
+        let known = self.frame.names.iter().map(|(n, _)| n.as_str());
+        match nearest(name, known.chain(["inf", "nan", "pi", "none", "all"])) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None if name.chars().next().is_some_and(char::is_uppercase) => {
+                diagnostic.help(format!("declare a size variable: `[{name}]` after the name of the item"))
+            }
+            None => diagnostic.help("define it with `let`, or as a parameter"),
+        }
+    }
+
+    pub(super) fn unknown_function(&self, name: &Ident) -> Diagnostic {
+        let diagnostic = Diagnostic::error(Code(101), name.span, format!("unknown function `{}`", name.name));
+        if let Some((_, ours)) = FRAMEWORK_FUNCTIONS.iter().find(|(theirs, _)| *theirs == name.name) {
+            return diagnostic.help(format!("it is called `{ours}` here"));
+        }
+        let known = self.defs.callable();
+        match nearest(&name.name, known.iter().map(String::as_str)) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help("`rtv ops` lists the operators"),
+        }
+    }
+
+    /// Functions of the language whose meaning is not built yet.
+    pub(super) fn refused_function(&self, name: &str, span: Span) -> Option<Diagnostic> {
+        let (code, what) = match name {
+            "grad" | "vjp" | "jvp" => (590, "derivatives are"),
+            "fold" | "scan" | "reduce" => (292, "ordered folds and declared monoids are"),
+            "old" | "noalias" | "contiguous" => (390, "storage and aliasing are"),
+            "uniform" | "normal" | "randn" | "rand" | "split_key" => (293, "random numbers are"),
+            _ if is_in_place(name) && self.defs.overloads(name, false).is_empty() => (390, "in-place operators are"),
+            _ => return None,
+        };
+        Some(Diagnostic::error(Code(code), span, format!("`{name}`: {what} not supported yet")))
+    }
+
+    pub(super) fn refused_method(&self, name: &Ident) -> Option<Diagnostic> {
+        is_in_place(&name.name).then(|| {
+            Diagnostic::error(Code(390), name.span, format!("`{}`: in-place operators are not supported yet", name.name))
+                .help(format!("write the value: `let y = x.{}(..)`", name.name.trim_end_matches('_')))
+        })
+    }
+}
+
+/// PyTorch's mark of an operator that writes its first argument.
+fn is_in_place(name: &str) -> bool {
+    name.len() > 1 && name.ends_with('_') && !name.starts_with('_')
+}

@@ -1,0 +1,417 @@
+//! Equality of terms up to the names of bound symbols and variables.
+//!
+//! A bound symbol is replaced by a canonical one that depends only on how many
+//! binders enclose it, sizes are brought to normal form again, and then compared.
+//! Spans and the texts of preconditions do not count.
+
+use crate::size::{Size, Sym, SymKind};
+use crate::subst::FreeCache;
+use crate::term::{Binder, Form, Fun, Instance, Term, Var};
+use crate::types::Type;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Whether the terms are the same up to renaming of what they bind.
+pub fn alpha_eq(a: &Term, b: &Term) -> bool {
+    Compare::default().terms(&mut Pairs::default(), a, b)
+}
+
+/// A hash that alpha-equal terms share; it orders terms the same way in every run.
+///
+/// Unequal terms may collide: it serves to sort and to look up, not to prove.
+pub fn alpha_key(term: &Term) -> u128 {
+    Naming::default().key(term)
+}
+
+/// The canonical symbol of the binder with `depth` binders around it.
+fn canonical(depth: u32, kind: SymKind) -> Sym {
+    Sym::new(u32::MAX - depth, kind, "\0bound")
+}
+
+/// What bound names stand for on one side.
+#[derive(Clone, Default)]
+struct Names {
+    syms: BTreeMap<Sym, Sym>,
+    vars: BTreeMap<Var, u32>,
+    depth: u32,
+}
+
+impl Names {
+    fn size(&self, size: &Size) -> Size {
+        if self.syms.is_empty() {
+            return size.clone();
+        }
+        size.subst(&|s| self.syms.get(s).map(Size::sym))
+    }
+
+    fn ty(&self, ty: &Type) -> Type {
+        ty.map_sizes(&|s| self.size(s))
+    }
+
+    fn bind_sym(&mut self, sym: &Sym) {
+        self.syms
+            .insert(sym.clone(), canonical(self.depth, sym.kind()));
+        self.depth += 1;
+    }
+
+    fn bind_var(&mut self, var: &Var) {
+        self.vars.insert(var.clone(), self.depth);
+        self.depth += 1;
+    }
+}
+
+/// The names of both sides, and the pairs of nodes found equal under them.
+#[derive(Default)]
+struct Pairs {
+    left: Names,
+    right: Names,
+    equal: HashSet<(usize, usize)>,
+}
+
+impl Pairs {
+    fn inner(&self) -> Pairs {
+        Pairs {
+            left: self.left.clone(),
+            right: self.right.clone(),
+            equal: HashSet::new(),
+        }
+    }
+
+    fn sizes(&self, a: &Size, b: &Size) -> bool {
+        self.left.size(a) == self.right.size(b)
+    }
+
+    fn vars(&self, a: &Var, b: &Var) -> bool {
+        match (self.left.vars.get(a), self.right.vars.get(b)) {
+            (Some(x), Some(y)) => x == y,
+            (None, None) => a == b,
+            _ => false,
+        }
+    }
+
+    fn bind_vars(&mut self, a: &Var, b: &Var) {
+        self.left.bind_var(a);
+        self.right.bind_var(b);
+    }
+
+    /// The scope inside two lists of binders, if they agree.
+    fn enter(&self, a: &[Binder], b: &[Binder]) -> Option<Pairs> {
+        let mut inner = self.inner();
+        if a.len() != b.len() {
+            return None;
+        }
+        for (x, y) in a.iter().zip(b) {
+            if x.sym.kind() != y.sym.kind() || !inner.sizes(&x.extent, &y.extent) {
+                return None;
+            }
+            inner.left.bind_sym(&x.sym);
+            inner.right.bind_sym(&y.sym);
+        }
+        Some(inner)
+    }
+}
+
+#[derive(Default)]
+struct Compare {
+    free: FreeCache,
+}
+
+impl Compare {
+    fn terms(&mut self, scope: &mut Pairs, a: &Term, b: &Term) -> bool {
+        let pair = (a.address(), b.address());
+        if scope.equal.contains(&pair) || (pair.0 == pair.1 && self.same(scope, a)) {
+            return true;
+        }
+        let equal = self.forms(scope, a, b);
+        if equal {
+            scope.equal.insert(pair);
+        }
+        equal
+    }
+
+    /// Whether both sides read the free names of one node alike.
+    fn same(&mut self, scope: &Pairs, term: &Term) -> bool {
+        let free = self.free.term(term);
+        free.syms
+            .iter()
+            .all(|s| scope.left.syms.get(s) == scope.right.syms.get(s))
+            && free
+                .vars
+                .iter()
+                .all(|v| scope.left.vars.get(v) == scope.right.vars.get(v))
+    }
+
+    fn lists(&mut self, scope: &mut Pairs, a: &[Term], b: &[Term]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(x, y)| self.terms(scope, x, y))
+    }
+
+    fn forms(&mut self, scope: &mut Pairs, a: &Term, b: &Term) -> bool {
+        match (a.form(), b.form()) {
+            (Form::Size(x), Form::Size(y)) => scope.sizes(x, y),
+            (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
+            (Form::Var(x), Form::Var(y)) => scope.vars(x, y),
+            (Form::Call(f, x), Form::Call(g, y)) => {
+                self.functions(scope, f, g) && self.lists(scope, x, y)
+            }
+            (Form::Read(x, i), Form::Read(y, j)) => {
+                self.terms(scope, x, y) && self.lists(scope, i, j)
+            }
+            (Form::Comp(m, x), Form::Comp(n, y)) => scope
+                .enter(m, n)
+                .is_some_and(|mut inner| self.terms(&mut inner, x, y)),
+            (Form::Reduce(x), Form::Reduce(y)) => {
+                let inner = scope.enter(&x.binders, &y.binders);
+                x.op == y.op
+                    && inner.is_some_and(|mut inner| self.terms(&mut inner, &x.body, &y.body))
+            }
+            (Form::If(c, x, y), Form::If(d, z, w)) => {
+                self.terms(scope, c, d) && self.terms(scope, x, z) && self.terms(scope, y, w)
+            }
+            (Form::Let(v, x, s), Form::Let(w, y, t)) => {
+                let mut inner = scope.inner();
+                inner.bind_vars(v, w);
+                self.terms(scope, x, y) && self.terms(&mut inner, s, t)
+            }
+            (Form::Tuple(x), Form::Tuple(y)) => self.lists(scope, x, y),
+            (Form::Loop(x), Form::Loop(y)) => {
+                let init = |l: &crate::term::Loop| l.state.iter().map(|s| s.1.clone()).collect();
+                let (init_x, init_y): (Vec<Term>, Vec<Term>) = (init(x), init(y));
+                let Some(mut inner) = scope.enter(x.counter.as_slice(), y.counter.as_slice())
+                else {
+                    return false;
+                };
+                x.state
+                    .iter()
+                    .zip(&y.state)
+                    .for_each(|(s, t)| inner.bind_vars(&s.0, &t.0));
+                self.lists(scope, &init_x, &init_y)
+                    && self.lists(&mut inner, x.condition.as_slice(), y.condition.as_slice())
+                    && self.terms(&mut inner, &x.step, &y.step)
+            }
+            (Form::Write(x), Form::Write(y)) => {
+                self.terms(scope, &x.base, &y.base)
+                    && scope
+                        .enter(&x.binders, &y.binders)
+                        .is_some_and(|mut inner| {
+                            self.lists(&mut inner, &x.index, &y.index)
+                                && self.terms(&mut inner, &x.value, &y.value)
+                        })
+            }
+            _ => false,
+        }
+    }
+
+    fn functions(&mut self, scope: &mut Pairs, a: &Fun, b: &Fun) -> bool {
+        match (a, b) {
+            (Fun::Scalar(f), Fun::Scalar(g)) => f == g,
+            (Fun::Cast(d), Fun::Cast(e)) => d == e,
+            (Fun::Item(j), Fun::Item(k)) => j == k,
+            (Fun::Op(f), Fun::Op(g)) => self.instances(scope, f, g),
+            _ => false,
+        }
+    }
+
+    fn instances(&mut self, scope: &Pairs, a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
+        if Arc::ptr_eq(a, b) {
+            let free = self.free.instance(a);
+            if free
+                .syms
+                .iter()
+                .all(|s| scope.left.syms.get(s) == scope.right.syms.get(s))
+            {
+                return true;
+            }
+        }
+        let types = a.params.iter().zip(&b.params);
+        let alike = a.name == b.name
+            && a.params.len() == b.params.len()
+            && a.requires.len() == b.requires.len()
+            && types
+                .clone()
+                .all(|(p, q)| scope.left.ty(&p.1) == scope.right.ty(&q.1));
+        if !alike {
+            return false;
+        }
+        let mut inner = scope.inner();
+        types.for_each(|(p, q)| inner.bind_vars(&p.0, &q.0));
+        let mut requires = a.requires.iter().zip(&b.requires);
+        requires.all(|(r, s)| r.class == s.class && self.terms(&mut inner, &r.cond, &s.cond))
+            && self.terms(&mut inner, &a.body, &b.body)
+    }
+}
+
+/// 128-bit FNV-1a: the same on every machine and in every release.
+struct Fnv(u128);
+
+impl Fnv {
+    fn tagged(tag: u8) -> Fnv {
+        let mut hasher = Fnv(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d);
+        hasher.write(&[tag]);
+        hasher
+    }
+}
+
+impl Hasher for Fnv {
+    fn finish(&self) -> u64 {
+        self.0 as u64
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u128::from(*byte)).wrapping_mul(0x0100_0000_0000_0000_0000_013b);
+        }
+    }
+}
+
+/// Keys of terms under enclosing binders that do not count by name.
+#[derive(Default)]
+pub(crate) struct Naming {
+    names: Names,
+    /// By address; an entry keeps its term alive, so that no other takes the address.
+    done: HashMap<usize, (Term, u128)>,
+}
+
+impl Naming {
+    pub(crate) fn under(&self, binders: &[Binder]) -> Naming {
+        let mut inner = self.inner();
+        binders.iter().for_each(|b| inner.names.bind_sym(&b.sym));
+        inner
+    }
+
+    pub(crate) fn key(&mut self, term: &Term) -> u128 {
+        Keys.term(self, term)
+    }
+
+    pub(crate) fn size(&self, size: &Size) -> Size {
+        self.names.size(size)
+    }
+
+    fn inner(&self) -> Naming {
+        Naming {
+            names: self.names.clone(),
+            done: HashMap::new(),
+        }
+    }
+}
+
+struct Keys;
+
+impl Keys {
+    fn term(&mut self, scope: &mut Naming, term: &Term) -> u128 {
+        if let Some((_, key)) = scope.done.get(&term.address()) {
+            return *key;
+        }
+        let key = self.form(scope, term);
+        scope.done.insert(term.address(), (term.clone(), key));
+        key
+    }
+
+    fn list(&mut self, scope: &mut Naming, terms: &[Term], hash: &mut Fnv) {
+        terms.len().hash(hash);
+        for term in terms {
+            self.term(scope, term).hash(hash);
+        }
+    }
+
+    /// Hashes the extents and gives the scope inside the binders.
+    fn enter(&mut self, scope: &Naming, binders: &[Binder], hash: &mut Fnv) -> Naming {
+        let mut inner = scope.inner();
+        binders.len().hash(hash);
+        for binder in binders {
+            inner.names.size(&binder.extent).hash(hash);
+            inner.names.bind_sym(&binder.sym);
+        }
+        inner
+    }
+
+    fn form(&mut self, scope: &mut Naming, term: &Term) -> u128 {
+        let mut hash;
+        match term.form() {
+            Form::Size(s) => {
+                hash = Fnv::tagged(0);
+                scope.names.size(s).hash(&mut hash);
+            }
+            Form::Lit(lit) => {
+                hash = Fnv::tagged(1);
+                (lit, term.ty()).hash(&mut hash);
+            }
+            Form::Var(v) => {
+                hash = Fnv::tagged(2);
+                match scope.names.vars.get(v) {
+                    Some(depth) => (0, depth).hash(&mut hash),
+                    None => (1, v).hash(&mut hash),
+                }
+            }
+            Form::Call(fun, args) => {
+                hash = Fnv::tagged(3);
+                match fun {
+                    Fun::Scalar(f) => (0, f).hash(&mut hash),
+                    Fun::Cast(dtype) => (1, dtype).hash(&mut hash),
+                    Fun::Item(k) => (2, k).hash(&mut hash),
+                    Fun::Op(instance) => self.instance(scope, instance, &mut hash),
+                }
+                self.list(scope, args, &mut hash);
+            }
+            Form::Read(base, index) => {
+                hash = Fnv::tagged(4);
+                self.term(scope, base).hash(&mut hash);
+                self.list(scope, index, &mut hash);
+            }
+            Form::Comp(binders, body) => {
+                hash = Fnv::tagged(5);
+                let mut inner = self.enter(scope, binders, &mut hash);
+                self.term(&mut inner, body).hash(&mut hash);
+            }
+            Form::Reduce(r) => {
+                hash = Fnv::tagged(6);
+                r.op.hash(&mut hash);
+                let mut inner = self.enter(scope, &r.binders, &mut hash);
+                self.term(&mut inner, &r.body).hash(&mut hash);
+            }
+            Form::If(c, a, b) => {
+                hash = Fnv::tagged(7);
+                self.list(scope, &[c.clone(), a.clone(), b.clone()], &mut hash);
+            }
+            Form::Let(v, value, body) => {
+                hash = Fnv::tagged(8);
+                self.term(scope, value).hash(&mut hash);
+                let mut inner = scope.inner();
+                inner.names.bind_var(v);
+                self.term(&mut inner, body).hash(&mut hash);
+            }
+            Form::Tuple(parts) => {
+                hash = Fnv::tagged(9);
+                self.list(scope, parts, &mut hash);
+            }
+            Form::Loop(l) => {
+                hash = Fnv::tagged(10);
+                l.state
+                    .iter()
+                    .for_each(|(_, t)| self.term(scope, t).hash(&mut hash));
+                let mut inner = self.enter(scope, l.counter.as_slice(), &mut hash);
+                l.state.iter().for_each(|(v, _)| inner.names.bind_var(v));
+                self.list(&mut inner, l.condition.as_slice(), &mut hash);
+                self.term(&mut inner, &l.step).hash(&mut hash);
+            }
+            Form::Write(w) => {
+                hash = Fnv::tagged(11);
+                self.term(scope, &w.base).hash(&mut hash);
+                let mut inner = self.enter(scope, &w.binders, &mut hash);
+                self.list(&mut inner, &w.index, &mut hash);
+                self.term(&mut inner, &w.value).hash(&mut hash);
+            }
+        }
+        hash.0
+    }
+
+    fn instance(&mut self, scope: &Naming, instance: &Instance, hash: &mut Fnv) {
+        let mut inner = scope.inner();
+        (3, &instance.name, instance.params.len()).hash(hash);
+        for (v, ty) in &instance.params {
+            inner.names.ty(ty).hash(hash);
+            inner.names.bind_var(v);
+        }
+        self.term(&mut inner, &instance.body).hash(hash);
+    }
+}

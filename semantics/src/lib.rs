@@ -1,0 +1,27 @@
+//! What tensor programs mean: the core language, its types and sizes, the scalar
+//! table and the reference evaluator.
+//!
+//! This crate knows no parser, no solver, no e-graph and does no IO. Operators are
+//! not here either: they are `.rtl` text in `semantics/ops/`, elaborated to core
+//! [`term::Term`]s by the `grammar` crate.
+
+pub mod alpha;
+pub mod arith;
+pub mod defined;
+pub mod diag;
+pub mod dtype;
+pub mod entail;
+pub mod eval;
+mod linear;
+pub mod normal;
+pub mod sample;
+pub mod program;
+pub mod scalar;
+pub mod simplify;
+pub mod size;
+pub mod subst;
+pub mod tensor;
+pub mod term;
+pub mod types;
+pub mod unfold;
+pub mod view;

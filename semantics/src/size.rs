@@ -1,0 +1,443 @@
+//! Sizes and indices: integer polynomials with floor division, minimum and maximum.
+//!
+//! One algebra serves dimensions (`2*K`), index expressions (`i*D + j`) and static
+//! integers. Values are unbounded integers. Invariants: a [`Size`] is in normal
+//! form (monomials sorted, no zero coefficient), so equal normal forms are equal
+//! for all values; `a % d` is written `a - d*(a // d)`; division is by floor and is
+//! undefined at a zero divisor, which evaluation reports.
+
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::{Add, Mul, Neg, Sub};
+use std::sync::Arc;
+
+/// What a symbol stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum SymKind {
+    /// A dimension: a natural number.
+    Size,
+    /// The number of elements of a rank variable `*S`: the axes of the group, seen
+    /// as one axis in row-major order. A natural number.
+    Group,
+    /// An index bound by a comprehension or reduction: a natural number.
+    Index,
+    /// A static integer parameter of a claim, which may be negative.
+    Int,
+}
+
+/// A symbolic integer. The id keeps equal names of different scopes apart.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Sym(Arc<SymData>);
+
+#[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+struct SymData {
+    id: u32,
+    kind: SymKind,
+    name: String,
+}
+
+impl Sym {
+    pub fn new(id: u32, kind: SymKind, name: impl Into<String>) -> Sym {
+        Sym(Arc::new(SymData { id, kind, name: name.into() }))
+    }
+
+    pub fn id(&self) -> u32 {
+        self.0.id
+    }
+
+    pub fn kind(&self) -> SymKind {
+        self.0.kind
+    }
+
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Every symbol but a static integer is a natural number.
+    pub fn is_natural(&self) -> bool {
+        self.kind() != SymKind::Int
+    }
+}
+
+/// A factor of a monomial.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Atom {
+    Sym(Sym),
+    /// Floor division, for a divisor that does not divide symbolically.
+    Div(Size, Size),
+    Min(Size, Size),
+    Max(Size, Size),
+}
+
+/// A product of atoms with exponents, sorted by atom; empty is 1.
+pub type Monomial = Vec<(Atom, u32)>;
+
+/// A polynomial in normal form.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Size(Arc<Vec<(Monomial, BigInt)>>);
+
+/// Why a size has no value under an assignment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SizeFault {
+    Unbound(Sym),
+    DivisionByZero,
+    /// The value or an intermediate one leaves the 127-bit range.
+    Overflow,
+}
+
+impl Size {
+    /// The sum of coefficients times monomials (sorted by atom, powers not zero).
+    pub(crate) fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
+        let mut map: BTreeMap<Monomial, BigInt> = BTreeMap::new();
+        for (monomial, coefficient) in terms {
+            *map.entry(monomial).or_default() += coefficient;
+        }
+        Size(Arc::new(map.into_iter().filter(|(_, c)| !c.is_zero()).collect()))
+    }
+
+    pub fn zero() -> Size {
+        Size(Arc::new(Vec::new()))
+    }
+
+    pub fn one() -> Size {
+        Size::int(1)
+    }
+
+    pub fn int(value: impl Into<BigInt>) -> Size {
+        Size::from_terms([(Vec::new(), value.into())])
+    }
+
+    pub fn sym(sym: &Sym) -> Size {
+        Size::atom(Atom::Sym(sym.clone()))
+    }
+
+    pub fn atom(atom: Atom) -> Size {
+        Size::from_terms([(vec![(atom, 1)], BigInt::one())])
+    }
+
+    /// The terms of the polynomial: monomials sorted, coefficients not zero.
+    pub fn terms(&self) -> &[(Monomial, BigInt)] {
+        &self.0
+    }
+
+    pub fn as_const(&self) -> Option<BigInt> {
+        match self.0.as_slice() {
+            [] => Some(BigInt::zero()),
+            [(m, c)] if m.is_empty() => Some(c.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        self.as_const()?.to_i64()
+    }
+
+    /// The symbol, if the size is exactly one symbol.
+    pub fn as_sym(&self) -> Option<&Sym> {
+        match self.0.as_slice() {
+            [(m, c)] if c.is_one() => match m.as_slice() {
+                [(Atom::Sym(s), 1)] => Some(s),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether this extent stands for the axes of a rank variable.
+    pub fn is_group(&self) -> bool {
+        self.as_sym().is_some_and(|s| s.kind() == SymKind::Group)
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn is_one(&self) -> bool {
+        self.as_const().is_some_and(|c| c.is_one())
+    }
+
+    /// The coefficient of the empty monomial.
+    pub fn constant_term(&self) -> BigInt {
+        match self.0.first() {
+            Some((m, c)) if m.is_empty() => c.clone(),
+            _ => BigInt::zero(),
+        }
+    }
+
+    pub fn scale(&self, by: &BigInt) -> Size {
+        Size::from_terms(self.0.iter().map(|(m, c)| (m.clone(), c * by)))
+    }
+
+    /// Product of many, 1 for none.
+    pub fn product<'a>(sizes: impl IntoIterator<Item = &'a Size>) -> Size {
+        sizes.into_iter().fold(Size::one(), |acc, s| &acc * s)
+    }
+
+    /// Floor division. Coefficients divisible by a constant divisor leave the
+    /// quotient; a symbolic divisor is kept (see [`crate::simplify`] for division
+    /// under facts), since dividing by it needs it to be nonzero.
+    pub fn floor_div(&self, divisor: &Size) -> Size {
+        let Some(d) = divisor.as_const().filter(|d| !d.is_zero()) else {
+            return Size::atom(Atom::Div(self.clone(), divisor.clone()));
+        };
+        if d.is_negative() {
+            return (-self).floor_div(&Size::int(-d));
+        }
+        let quotient = Size::from_terms(self.0.iter().map(|(m, c)| (m.clone(), c.div_floor(&d))));
+        let rest = Size::from_terms(self.0.iter().map(|(m, c)| (m.clone(), c.mod_floor(&d))));
+        if rest.as_const().is_some() {
+            return quotient;
+        }
+        &quotient + &Size::reduced_div(&rest, &d)
+    }
+
+    /// `rest // d` where every coefficient lies in `0..d`: cancels the common factor
+    /// of the coefficients and `d`, and merges `(x // p) // d` into `x // (p*d)`.
+    fn reduced_div(rest: &Size, d: &BigInt) -> Size {
+        let constant = rest.constant_term();
+        let content = rest
+            .0
+            .iter()
+            .filter(|(m, _)| !m.is_empty())
+            .fold(d.clone(), |g, (_, c)| g.gcd(c));
+        if !content.is_one() {
+            // floor((g*a + r) / (g*e)) = floor((a + floor(r/g)) / e)
+            let shrunk = Size::from_terms(rest.0.iter().map(|(m, c)| (m.clone(), c.div_floor(&content))));
+            return shrunk.floor_div(&Size::int(d / &content));
+        }
+        if constant.is_zero()
+            && let [(m, c)] = rest.0.as_slice()
+            && c.is_one()
+            && let [(Atom::Div(x, p), 1)] = m.as_slice()
+            && let Some(p) = p.as_const().filter(|p| p.is_positive())
+        {
+            return x.floor_div(&Size::int(p * d));
+        }
+        Size::atom(Atom::Div(rest.clone(), Size::int(d.clone())))
+    }
+
+    /// Remainder of floor division: `a - d*(a // d)`.
+    pub fn floor_mod(&self, divisor: &Size) -> Size {
+        self - &(divisor * &self.floor_div(divisor))
+    }
+
+    /// `ceil(a / d)` for `d >= 1`.
+    pub fn ceil_div(&self, divisor: &Size) -> Size {
+        (&(self + divisor) - &Size::one()).floor_div(divisor)
+    }
+
+    pub fn minimum(&self, other: &Size) -> Size {
+        match (self - other).as_const() {
+            Some(d) if d.is_positive() => other.clone(),
+            Some(_) => self.clone(),
+            None => {
+                let (a, b) = if self <= other { (self, other) } else { (other, self) };
+                Size::atom(Atom::Min(a.clone(), b.clone()))
+            }
+        }
+    }
+
+    pub fn maximum(&self, other: &Size) -> Size {
+        match (self - other).as_const() {
+            Some(d) if d.is_negative() => other.clone(),
+            Some(_) => self.clone(),
+            None => {
+                let (a, b) = if self <= other { (self, other) } else { (other, self) };
+                Size::atom(Atom::Max(a.clone(), b.clone()))
+            }
+        }
+    }
+
+    /// Replaces atoms from the inside out: `f` sees each atom with its arguments
+    /// already rewritten and gives the size that takes its place.
+    pub fn map_atoms(&self, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
+        let mut sum = Size::zero();
+        for (monomial, coefficient) in self.0.iter() {
+            let mut product = Size::int(coefficient.clone());
+            for (atom, power) in monomial {
+                let factor = rebuild(atom, f);
+                for _ in 0..*power {
+                    product = &product * &factor;
+                }
+            }
+            sum = &sum + &product;
+        }
+        sum
+    }
+
+    /// Simultaneous substitution of symbols.
+    pub fn subst(&self, f: &dyn Fn(&Sym) -> Option<Size>) -> Size {
+        self.map_atoms(&|atom| match atom {
+            Atom::Sym(s) => f(s),
+            _ => None,
+        })
+    }
+
+    /// The value under an assignment of all symbols.
+    pub fn eval(&self, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
+        let mut sum: i128 = 0;
+        for (monomial, coefficient) in self.0.iter() {
+            let mut product = coefficient.to_i128().ok_or(SizeFault::Overflow)?;
+            for (atom, power) in monomial {
+                let value = eval_atom(atom, env)?;
+                for _ in 0..*power {
+                    product = product.checked_mul(value).ok_or(SizeFault::Overflow)?;
+                }
+            }
+            sum = sum.checked_add(product).ok_or(SizeFault::Overflow)?;
+        }
+        Ok(sum)
+    }
+
+    /// Adds the symbols that occur, inside divisions too.
+    pub fn collect_syms(&self, into: &mut BTreeSet<Sym>) {
+        for (monomial, _) in self.0.iter() {
+            for (atom, _) in monomial {
+                match atom {
+                    Atom::Sym(s) => {
+                        into.insert(s.clone());
+                    }
+                    Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
+                        a.collect_syms(into);
+                        b.collect_syms(into);
+                    }
+                }
+            }
+        }
+    }
+
+    pub fn syms(&self) -> BTreeSet<Sym> {
+        let mut set = BTreeSet::new();
+        self.collect_syms(&mut set);
+        set
+    }
+
+    pub fn mentions(&self, sym: &Sym) -> bool {
+        self.syms().contains(sym)
+    }
+}
+
+/// An atom with its arguments rewritten by `f`, then `f` on the atom itself.
+fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
+    let inner = match atom {
+        Atom::Sym(_) => return f(atom).unwrap_or_else(|| Size::atom(atom.clone())),
+        Atom::Div(a, b) => a.map_atoms(f).floor_div(&b.map_atoms(f)),
+        Atom::Min(a, b) => a.map_atoms(f).minimum(&b.map_atoms(f)),
+        Atom::Max(a, b) => a.map_atoms(f).maximum(&b.map_atoms(f)),
+    };
+    match inner.0.as_slice() {
+        [(m, c)] if c.is_one() && m.len() == 1 && m[0].1 == 1 => match f(&m[0].0) {
+            Some(size) if !matches!(m[0].0, Atom::Sym(_)) => size,
+            _ => inner,
+        },
+        _ => inner,
+    }
+}
+
+fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
+    match atom {
+        Atom::Sym(s) => env(s).ok_or_else(|| SizeFault::Unbound(s.clone())),
+        Atom::Div(a, b) => match (a.eval(env)?, b.eval(env)?) {
+            (_, 0) => Err(SizeFault::DivisionByZero),
+            (i128::MIN, -1) => Err(SizeFault::Overflow),
+            (a, b) => Ok(Integer::div_floor(&a, &b)),
+        },
+        Atom::Min(a, b) => Ok(a.eval(env)?.min(b.eval(env)?)),
+        Atom::Max(a, b) => Ok(a.eval(env)?.max(b.eval(env)?)),
+    }
+}
+
+fn multiply(a: &Monomial, b: &Monomial) -> Monomial {
+    let mut map: BTreeMap<Atom, u32> = a.iter().cloned().collect();
+    for (atom, power) in b {
+        *map.entry(atom.clone()).or_default() += power;
+    }
+    map.into_iter().collect()
+}
+
+impl Add for &Size {
+    type Output = Size;
+    fn add(self, other: &Size) -> Size {
+        Size::from_terms(self.0.iter().chain(other.0.iter()).cloned())
+    }
+}
+
+impl Neg for &Size {
+    type Output = Size;
+    fn neg(self) -> Size {
+        self.scale(&BigInt::from(-1))
+    }
+}
+
+impl Sub for &Size {
+    type Output = Size;
+    fn sub(self, other: &Size) -> Size {
+        self + &(-other)
+    }
+}
+
+impl Mul for &Size {
+    type Output = Size;
+    fn mul(self, other: &Size) -> Size {
+        Size::from_terms(
+            self.0.iter().flat_map(|(m, c)| other.0.iter().map(move |(n, d)| (multiply(m, n), c * d))),
+        )
+    }
+}
+
+impl From<i64> for Size {
+    fn from(value: i64) -> Size {
+        Size::int(value)
+    }
+}
+
+/// Surface syntax, positive terms first: `N - lo + 1`, `(N + 7) // 8`.
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut terms: Vec<_> = self.0.iter().collect();
+        terms.sort_by_key(|(m, c)| (c.is_negative(), m.is_empty()));
+        for (k, (monomial, coefficient)) in terms.iter().enumerate() {
+            let sign = match (k, coefficient.is_negative()) {
+                (0, true) => "-",
+                (0, false) => "",
+                (_, true) => " - ",
+                (_, false) => " + ",
+            };
+            f.write_str(sign)?;
+            let magnitude = coefficient.abs();
+            if monomial.is_empty() || !magnitude.is_one() {
+                write!(f, "{magnitude}")?;
+                if !monomial.is_empty() {
+                    f.write_str("*")?;
+                }
+            }
+            let factors: Vec<String> =
+                monomial.iter().flat_map(|(a, p)| (0..*p).map(|_| atom_text(a))).collect();
+            f.write_str(&factors.join("*"))?;
+        }
+        if terms.is_empty() { f.write_str("0") } else { Ok(()) }
+    }
+}
+
+fn atom_text(atom: &Atom) -> String {
+    match atom {
+        Atom::Sym(s) if s.kind() == SymKind::Group => format!("numel({})", s.name()),
+        Atom::Sym(s) => s.name().to_string(),
+        Atom::Div(a, b) => format!("({} // {})", operand(a), operand(b)),
+        Atom::Min(a, b) => format!("min({a}, {b})"),
+        Atom::Max(a, b) => format!("max({a}, {b})"),
+    }
+}
+
+fn operand(size: &Size) -> String {
+    let text = size.to_string();
+    match size.terms() {
+        [] => text,
+        [(m, c)] if m.is_empty() && !c.is_negative() => text,
+        [(m, c)] if c.is_one() && m.len() == 1 && m[0].1 == 1 => text,
+        _ => format!("({text})"),
+    }
+}

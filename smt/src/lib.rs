@@ -1,0 +1,30 @@
+//! Everything Z3: questions, the solver and its self-test, entailment of size facts,
+//! and the pointwise value prover.
+//!
+//! Invariants: Z3's types occur in `z3_backend.rs` (and the version check) only; an
+//! answer that is not `unsat` within its budget proves nothing; a model is a hint that
+//! the caller replays on the reference evaluator. This crate knows no syntax, no
+//! claims and no verdicts.
+
+mod bits;
+mod encode;
+mod extended;
+mod floats;
+mod key;
+mod laws;
+mod poly;
+mod query;
+mod reals;
+mod reduce;
+mod sizes;
+mod solver;
+mod value;
+mod z3_backend;
+
+pub use query::{Fun, Id, Op, Query, Sort};
+pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
+pub use solver::{
+    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, Reason, Solver,
+    Z3_VERSION,
+};
+pub use value::{Errors, Method, ModelRead, ValueAnswer, ValueGoal, ValueModel, ValueProver};

@@ -1,0 +1,85 @@
+//! Polynomial normal form of real and integer terms of a query, to find sums and
+//! products among the arguments of functions.
+//!
+//! Invariant: equal polynomials are equal for all values of their atoms; an atom is a
+//! node that is no sum, no product and no number.
+
+use std::collections::BTreeMap;
+
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+
+use crate::query::{Id, Node, Op, Query};
+
+/// Monomials (sorted atoms with repetition) with coefficients that are not zero.
+pub(crate) type Poly = BTreeMap<Vec<Id>, BigRational>;
+
+/// More terms than this are not looked at.
+const MAX_TERMS: usize = 64;
+
+/// The polynomial of a node; `None` if it has too many terms.
+pub(crate) fn poly(q: &Query, id: Id) -> Option<Poly> {
+    match &q.nodes[id.index()] {
+        Node::Int(value) => Some(constant(BigRational::from(value.clone()))),
+        Node::Real(value) => Some(constant(value.clone())),
+        Node::Op(Op::ToReal, args) => poly(q, args[0]),
+        Node::Op(Op::Add, args) => args.iter().try_fold(Poly::new(), |sum, &arg| {
+            let sum = add(sum, poly(q, arg)?);
+            (sum.len() <= MAX_TERMS).then_some(sum)
+        }),
+        Node::Op(Op::Mul, args) => args
+            .iter()
+            .try_fold(constant(BigRational::one()), |product, &arg| {
+                mul(&product, &poly(q, arg)?)
+            }),
+        _ => Some(Poly::from([(vec![id], BigRational::one())])),
+    }
+}
+
+fn constant(value: BigRational) -> Poly {
+    if value.is_zero() {
+        Poly::new()
+    } else {
+        Poly::from([(Vec::new(), value)])
+    }
+}
+
+pub(crate) fn add(mut a: Poly, b: Poly) -> Poly {
+    for (monomial, coefficient) in b {
+        *a.entry(monomial).or_insert_with(BigRational::zero) += coefficient;
+    }
+    a.retain(|_, coefficient| !coefficient.is_zero());
+    a
+}
+
+pub(crate) fn neg(a: &Poly) -> Poly {
+    a.iter()
+        .map(|(monomial, coefficient)| (monomial.clone(), -coefficient.clone()))
+        .collect()
+}
+
+pub(crate) fn mul(a: &Poly, b: &Poly) -> Option<Poly> {
+    if a.len() * b.len() > MAX_TERMS {
+        return None;
+    }
+    let mut product = Poly::new();
+    for (m, c) in a {
+        for (n, d) in b {
+            let mut monomial = [m.as_slice(), n.as_slice()].concat();
+            monomial.sort();
+            *product.entry(monomial).or_insert_with(BigRational::zero) += c * d;
+        }
+    }
+    product.retain(|_, coefficient| !coefficient.is_zero());
+    Some(product)
+}
+
+/// The number that a node is, if it is one.
+pub(crate) fn number(q: &Query, id: Id) -> Option<BigRational> {
+    match &q.nodes[id.index()] {
+        Node::Int(value) => Some(BigRational::from(value.clone())),
+        Node::Real(value) => Some(value.clone()),
+        Node::Op(Op::ToReal, args) => number(q, args[0]),
+        _ => None,
+    }
+}

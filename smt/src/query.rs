@@ -1,0 +1,524 @@
+//! A satisfiability question as plain data: hash-consed nodes and assertions.
+//!
+//! Invariants: a node's operands stand before it, so one pass in order builds or
+//! prints everything; every node is well sorted (constructors assert it); the same
+//! node is stored once, so equal ids mean equal terms. The constructors fold only
+//! what is true in every theory (`x = x`, `not not x`, constant conditions).
+//!
+//! Plain data rather than solver objects: a question can be printed as SMT-LIB text,
+//! handed to any backend, and be asked in a fresh solver context each time, so that
+//! an answer never depends on earlier questions.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write};
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+/// The sort of a node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Sort {
+    Bool,
+    Int,
+    Real,
+    /// Bit-vectors of a width.
+    Bits(u32),
+    /// A sort without any structure, by name.
+    Opaque(String),
+}
+
+/// A node of one [`Query`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Id(u32);
+
+/// A declared function of one [`Query`]; one without arguments is a constant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Fun(u32);
+
+/// Interpreted operations. Comparison and arithmetic on `Int` and `Real` share a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    Not,
+    And,
+    Or,
+    Eq,
+    Ite,
+    Add,
+    Mul,
+    Le,
+    Lt,
+    ToReal,
+    BvNeg,
+    BvAdd,
+    BvMul,
+    /// Truncating division and remainder; the encoder adds the floor correction.
+    BvSdiv,
+    BvSrem,
+    BvUdiv,
+    BvUrem,
+    BvSlt,
+    BvUlt,
+    BvNot,
+    BvAnd,
+    BvOr,
+    BvXor,
+    BvShl,
+    BvAshr,
+    BvLshr,
+    /// Bits `hi..=lo`.
+    Extract(u32, u32),
+    SignExt(u32),
+    ZeroExt(u32),
+    /// The integer a bit-vector denotes, unsigned.
+    BvToInt,
+    /// An integer modulo two to the width.
+    IntToBv(u32),
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Node {
+    Bool(bool),
+    Int(BigInt),
+    Real(BigRational),
+    /// Value below two to the width.
+    Bits(BigInt, u32),
+    Apply(Fun, Vec<Id>),
+    Op(Op, Vec<Id>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Decl {
+    pub name: String,
+    pub domain: Vec<Sort>,
+    pub range: Sort,
+}
+
+/// A conjunction of assertions over declared functions.
+#[derive(Clone, Default, Debug)]
+pub struct Query {
+    pub(crate) nodes: Vec<Node>,
+    sorts: Vec<Sort>,
+    interned: HashMap<Node, Id>,
+    pub(crate) decls: Vec<Decl>,
+    by_name: HashMap<String, Fun>,
+    pub(crate) asserts: Vec<Id>,
+    pub(crate) watched: Vec<Id>,
+}
+
+impl Id {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Fun {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Query {
+    pub fn new() -> Query {
+        Query::default()
+    }
+
+    /// The sort of a node.
+    pub fn sort(&self, id: Id) -> &Sort {
+        &self.sorts[id.index()]
+    }
+
+    /// Adds an assertion.
+    pub fn assert(&mut self, id: Id) {
+        debug_assert_eq!(self.sort(id), &Sort::Bool);
+        if !self.asserts.contains(&id) {
+            self.asserts.push(id);
+        }
+    }
+
+    /// Asks for the value of a node in a model.
+    pub fn watch(&mut self, id: Id) {
+        if !self.watched.contains(&id) {
+            self.watched.push(id);
+        }
+    }
+
+    /// The function of that name; declaring a name twice with other sorts is a
+    /// mistake of the encoder.
+    pub fn declare(&mut self, name: &str, domain: Vec<Sort>, range: Sort) -> Fun {
+        if let Some(&fun) = self.by_name.get(name) {
+            let decl = &self.decls[fun.index()];
+            assert!(
+                decl.domain == domain && decl.range == range,
+                "invariant: one type per name"
+            );
+            return fun;
+        }
+        let fun = Fun(self.decls.len() as u32);
+        self.decls.push(Decl {
+            name: name.to_string(),
+            domain,
+            range,
+        });
+        self.by_name.insert(name.to_string(), fun);
+        fun
+    }
+
+    pub fn constant(&mut self, name: &str, sort: Sort) -> Id {
+        let fun = self.declare(name, Vec::new(), sort);
+        self.apply(fun, Vec::new())
+    }
+
+    pub fn apply(&mut self, fun: Fun, args: Vec<Id>) -> Id {
+        let decl = &self.decls[fun.index()];
+        let sorted = decl.domain.len() == args.len()
+            && decl
+                .domain
+                .iter()
+                .zip(&args)
+                .all(|(sort, arg)| sort == self.sort(*arg));
+        assert!(
+            sorted,
+            "invariant: arguments of {} have its sorts",
+            decl.name
+        );
+        let range = decl.range.clone();
+        self.intern(Node::Apply(fun, args), range)
+    }
+
+    pub fn bool(&mut self, value: bool) -> Id {
+        self.intern(Node::Bool(value), Sort::Bool)
+    }
+
+    pub fn int(&mut self, value: impl Into<BigInt>) -> Id {
+        self.intern(Node::Int(value.into()), Sort::Int)
+    }
+
+    pub fn real(&mut self, value: BigRational) -> Id {
+        self.intern(Node::Real(value), Sort::Real)
+    }
+
+    /// The bit-vector of an integer, taken modulo two to the width.
+    pub fn bits(&mut self, value: impl Into<BigInt>, width: u32) -> Id {
+        let modulus = BigInt::one() << width;
+        let rest = value.into() % &modulus;
+        let value = if rest.is_negative() {
+            rest + modulus
+        } else {
+            rest
+        };
+        self.intern(Node::Bits(value, width), Sort::Bits(width))
+    }
+
+    pub fn not(&mut self, a: Id) -> Id {
+        match &self.nodes[a.index()] {
+            Node::Bool(value) => {
+                let value = !*value;
+                self.bool(value)
+            }
+            Node::Op(Op::Not, args) => args[0],
+            _ => self.op(Op::Not, vec![a]),
+        }
+    }
+
+    pub fn and(&mut self, args: impl IntoIterator<Item = Id>) -> Id {
+        self.junction(Op::And, true, args)
+    }
+
+    pub fn or(&mut self, args: impl IntoIterator<Item = Id>) -> Id {
+        self.junction(Op::Or, false, args)
+    }
+
+    fn junction(&mut self, op: Op, neutral: bool, args: impl IntoIterator<Item = Id>) -> Id {
+        let mut kept = Vec::new();
+        for arg in args {
+            match self.nodes[arg.index()] {
+                Node::Bool(value) if value == neutral => {}
+                Node::Bool(_) => return arg,
+                _ if kept.contains(&arg) => {}
+                _ => kept.push(arg),
+            }
+        }
+        match kept.as_slice() {
+            [] => self.bool(neutral),
+            [one] => *one,
+            _ => self.op(op, kept),
+        }
+    }
+
+    pub fn implies(&mut self, a: Id, b: Id) -> Id {
+        let not_a = self.not(a);
+        self.or([not_a, b])
+    }
+
+    /// Equality; its operands are put in order, so that `a = b` is `b = a`.
+    pub fn eq(&mut self, a: Id, b: Id) -> Id {
+        if a == b {
+            return self.bool(true);
+        }
+        if let (Some(a), Some(b)) = (self.literal(a), self.literal(b)) {
+            let same = a == b;
+            return self.bool(same);
+        }
+        self.op(Op::Eq, if a < b { vec![a, b] } else { vec![b, a] })
+    }
+
+    /// A node that is a literal; different literals of one sort denote different values.
+    fn literal(&self, id: Id) -> Option<&Node> {
+        let node = &self.nodes[id.index()];
+        (!matches!(node, Node::Apply(..) | Node::Op(..))).then_some(node)
+    }
+
+    /// The value of a boolean literal.
+    pub(crate) fn known(&self, id: Id) -> Option<bool> {
+        match self.nodes[id.index()] {
+            Node::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    pub fn ite(&mut self, cond: Id, then: Id, other: Id) -> Id {
+        match self.known(cond) {
+            Some(true) => then,
+            Some(false) => other,
+            None if then == other => then,
+            None => self.op(Op::Ite, vec![cond, then, other]),
+        }
+    }
+
+    pub fn add(&mut self, a: Id, b: Id) -> Id {
+        self.op(Op::Add, vec![a, b])
+    }
+
+    pub fn mul(&mut self, a: Id, b: Id) -> Id {
+        self.op(Op::Mul, vec![a, b])
+    }
+
+    pub fn neg(&mut self, a: Id) -> Id {
+        let minus_one = match self.sort(a) {
+            Sort::Int => self.int(-1),
+            _ => self.real(-BigRational::one()),
+        };
+        self.mul(minus_one, a)
+    }
+
+    pub fn sub(&mut self, a: Id, b: Id) -> Id {
+        let minus_b = self.neg(b);
+        self.add(a, minus_b)
+    }
+
+    pub fn le(&mut self, a: Id, b: Id) -> Id {
+        self.op(Op::Le, vec![a, b])
+    }
+
+    pub fn lt(&mut self, a: Id, b: Id) -> Id {
+        self.op(Op::Lt, vec![a, b])
+    }
+
+    pub fn op(&mut self, op: Op, args: Vec<Id>) -> Id {
+        let sort = self.result_sort(op, &args);
+        self.intern(Node::Op(op, args), sort)
+    }
+
+    /// The sort of `op(args)`; asserts that the operands fit.
+    fn result_sort(&self, op: Op, args: &[Id]) -> Sort {
+        let sorts: Vec<&Sort> = args.iter().map(|&id| self.sort(id)).collect();
+        let alike = sorts.windows(2).all(|pair| pair[0] == pair[1]);
+        let width = |sort: &Sort| {
+            if let Sort::Bits(width) = sort {
+                Some(*width)
+            } else {
+                None
+            }
+        };
+        let number = |sort: &Sort| matches!(sort, Sort::Int | Sort::Real);
+        let fit = match (op, sorts.as_slice()) {
+            (Op::Not, [Sort::Bool]) => Some(Sort::Bool),
+            (Op::And | Op::Or, [Sort::Bool, ..]) if alike => Some(Sort::Bool),
+            (Op::Eq, [_, _]) if alike => Some(Sort::Bool),
+            (Op::Ite, [Sort::Bool, a, b]) if a == b => Some((*a).clone()),
+            (Op::Add | Op::Mul, [a, _]) if alike && number(a) => Some((*a).clone()),
+            (Op::Le | Op::Lt, [a, _]) if alike && number(a) => Some(Sort::Bool),
+            (Op::ToReal, [Sort::Int]) => Some(Sort::Real),
+            (Op::BvNeg | Op::BvNot, [a]) if width(a).is_some() => Some((*a).clone()),
+            (Op::BvSlt | Op::BvUlt, [a, _]) if alike && width(a).is_some() => Some(Sort::Bool),
+            (Op::Extract(hi, lo), [a]) if lo <= hi && width(a) > Some(hi) => {
+                Some(Sort::Bits(hi - lo + 1))
+            }
+            (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a).map(|w| Sort::Bits(w + more)),
+            (Op::BvToInt, [a]) if width(a).is_some() => Some(Sort::Int),
+            (Op::IntToBv(w), [Sort::Int]) => Some(Sort::Bits(w)),
+            (_, [a, _]) if alike && width(a).is_some() => Some((*a).clone()),
+            _ => None,
+        };
+        fit.unwrap_or_else(|| panic!("invariant: {op:?} takes no operands of sorts {sorts:?}"))
+    }
+
+    fn intern(&mut self, node: Node, sort: Sort) -> Id {
+        if let Some(&id) = self.interned.get(&node) {
+            return id;
+        }
+        let id = Id(self.nodes.len() as u32);
+        self.nodes.push(node.clone());
+        self.sorts.push(sort);
+        self.interned.insert(node, id);
+        id
+    }
+
+    /// Does any product of two non-literals occur? Then an `unknown` is put down to
+    /// nonlinear arithmetic.
+    pub(crate) fn is_nonlinear(&self) -> bool {
+        self.nodes.iter().any(|node| match node {
+            Node::Op(Op::Mul, args) => args.iter().all(|&arg| self.literal(arg).is_none()),
+            _ => false,
+        })
+    }
+
+    /// The question as SMT-LIB 2 text, nodes used twice named once.
+    pub fn to_smtlib(&self) -> String {
+        let mut text = String::from("(set-logic ALL)\n");
+        for decl in &self.decls {
+            for sort in decl.domain.iter().chain([&decl.range]) {
+                let line = format!("(declare-sort {sort} 0)\n");
+                if matches!(sort, Sort::Opaque(_)) && !text.contains(&line) {
+                    text.push_str(&line);
+                }
+            }
+        }
+        for Decl {
+            name,
+            domain,
+            range,
+        } in &self.decls
+        {
+            let domain: Vec<String> = domain.iter().map(Sort::to_string).collect();
+            let _ = writeln!(
+                text,
+                "(declare-fun {} ({}) {range})",
+                symbol(name),
+                domain.join(" ")
+            );
+        }
+        let live = self.live();
+        let mut shown: Vec<String> = Vec::with_capacity(self.nodes.len());
+        for (index, node) in self.nodes.iter().enumerate() {
+            let short = self.show(node, &shown);
+            let compound = matches!(node, Node::Op(..) | Node::Apply(..)) && short.starts_with('(');
+            if live[index] < 2 || !compound {
+                shown.push(short);
+                continue;
+            }
+            let _ = writeln!(
+                text,
+                "(define-fun .{index} () {} {short})",
+                self.sorts[index]
+            );
+            shown.push(format!(".{index}"));
+        }
+        for id in &self.asserts {
+            let _ = writeln!(text, "(assert {})", shown[id.index()]);
+        }
+        text.push_str("(check-sat)\n");
+        text
+    }
+
+    /// How often each node is used by what the assertions reach.
+    fn live(&self) -> Vec<u32> {
+        let mut uses = vec![0u32; self.nodes.len()];
+        for id in &self.asserts {
+            uses[id.index()] += 1;
+        }
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if let (1.., Node::Op(_, args) | Node::Apply(_, args)) = (uses[index], node) {
+                args.iter().for_each(|arg| uses[arg.index()] += 1);
+            }
+        }
+        uses
+    }
+
+    fn show(&self, node: &Node, shown: &[String]) -> String {
+        let call = |head: &str, args: &[Id]| {
+            let args: Vec<&str> = args.iter().map(|arg| shown[arg.index()].as_str()).collect();
+            if args.is_empty() {
+                head.to_string()
+            } else {
+                format!("({head} {})", args.join(" "))
+            }
+        };
+        match node {
+            Node::Bool(value) => value.to_string(),
+            Node::Int(value) => signed(value, &value.abs().to_string()),
+            Node::Real(value) => {
+                let size = format!("(/ {}.0 {}.0)", value.numer().abs(), value.denom());
+                signed(value.numer(), &size)
+            }
+            Node::Bits(value, width) => format!("(_ bv{value} {width})"),
+            Node::Apply(fun, args) => call(&symbol(&self.decls[fun.index()].name), args),
+            Node::Op(op, args) => call(&op.smtlib(), args),
+        }
+    }
+}
+
+impl Op {
+    fn smtlib(self) -> String {
+        let name = match self {
+            Op::Not => "not",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Eq => "=",
+            Op::Ite => "ite",
+            Op::Add => "+",
+            Op::Mul => "*",
+            Op::Le => "<=",
+            Op::Lt => "<",
+            Op::ToReal => "to_real",
+            Op::BvNeg => "bvneg",
+            Op::BvAdd => "bvadd",
+            Op::BvMul => "bvmul",
+            Op::BvSdiv => "bvsdiv",
+            Op::BvSrem => "bvsrem",
+            Op::BvUdiv => "bvudiv",
+            Op::BvUrem => "bvurem",
+            Op::BvSlt => "bvslt",
+            Op::BvUlt => "bvult",
+            Op::BvNot => "bvnot",
+            Op::BvAnd => "bvand",
+            Op::BvOr => "bvor",
+            Op::BvXor => "bvxor",
+            Op::BvShl => "bvshl",
+            Op::BvAshr => "bvashr",
+            Op::BvLshr => "bvlshr",
+            Op::BvToInt => "ubv_to_int",
+            Op::Extract(hi, lo) => return format!("(_ extract {hi} {lo})"),
+            Op::SignExt(more) => return format!("(_ sign_extend {more})"),
+            Op::ZeroExt(more) => return format!("(_ zero_extend {more})"),
+            Op::IntToBv(width) => return format!("(_ int_to_bv {width})"),
+        };
+        name.to_string()
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sort::Bool => f.write_str("Bool"),
+            Sort::Int => f.write_str("Int"),
+            Sort::Real => f.write_str("Real"),
+            Sort::Bits(width) => write!(f, "(_ BitVec {width})"),
+            Sort::Opaque(name) => f.write_str(&symbol(name)),
+        }
+    }
+}
+
+/// A quoted symbol; SMT-LIB allows neither `|` nor a backslash inside.
+fn symbol(name: &str) -> String {
+    format!("|{}|", name.replace('|', "!").replace('\\', "/"))
+}
+
+fn signed(value: &BigInt, size: &str) -> String {
+    if value.is_negative() && !value.is_zero() {
+        format!("(- {size})")
+    } else {
+        size.to_string()
+    }
+}

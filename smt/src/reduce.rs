@@ -1,0 +1,167 @@
+//! Reductions inside scalar terms: opaque functions of the free sizes in them.
+//!
+//! Invariants: two reductions share a function only if their keys are the same text,
+//! so that only the values of some size expressions can differ; what is asserted of
+//! the result (finite, a sign) follows from what the body is for all values of its
+//! symbols. Reductions with different keys are related by the prover only, after
+//! their bodies are proved equal.
+
+use rtv_semantics::dtype::Category;
+use rtv_semantics::program::Mode;
+use rtv_semantics::subst::free_vars;
+use rtv_semantics::term::{Monoid, Reduce};
+
+use crate::encode::{Data, Enc, Encoder};
+use crate::key::{reduce_key, unsupported};
+use crate::laws::{Sign, sign};
+use crate::query::{Id, Sort};
+use crate::solver::Reason;
+
+/// A reduction that occurs, with its encoding.
+#[derive(Clone)]
+pub(crate) struct ReduceUse {
+    pub reduce: Reduce,
+    pub enc: Enc,
+}
+
+/// What holds of a body for all values of its symbols.
+struct Body {
+    /// It never is an error.
+    safe: bool,
+    /// Over the reals: neither undefined nor infinite.
+    finite: bool,
+    /// Of other dtypes: not undefined.
+    defined: bool,
+    sign: Option<Sign>,
+}
+
+impl Encoder {
+    pub fn reduce(&mut self, reduce: &Reduce) -> Result<Enc, Reason> {
+        if free_vars(&reduce.body)
+            .iter()
+            .any(|var| self.env.contains_key(var))
+        {
+            return Err(unsupported("a reduction over a `let` from outside"));
+        }
+        let key = reduce_key(reduce)?;
+        let body = self.body(reduce)?;
+        let mut args = Vec::new();
+        for size in &key.args {
+            args.push(self.sizes.size(&mut self.q, size));
+        }
+        let count = self.keys.len();
+        let number = *self.keys.entry(key.text).or_insert(count);
+        let name = format!("{} {number}", reduce.op.name());
+        let no = self.q.bool(false);
+        let mut extents_defined = Vec::new();
+        for binder in &reduce.binders {
+            extents_defined.push(self.sizes.defined(&mut self.q, &binder.extent));
+        }
+        let extents_defined = self.q.and(extents_defined);
+        let err = match body.safe && self.q.known(extents_defined) == Some(true) {
+            true => no,
+            false => self.component(&name, " fails", &args, Sort::Bool),
+        };
+        let dtype = reduce.body.dtype();
+        let enc = match (dtype.category(), self.mode) {
+            (Category::Float, Mode::Real) => self.real_reduce(reduce, &name, &args, &body),
+            (category, _) => {
+                let sort = match category {
+                    Category::Bool => Sort::Bool,
+                    Category::Int => Sort::Bits(dtype.bits()),
+                    Category::Float => self.float_sort(dtype),
+                };
+                let value = self.component(&name, "", &args, sort);
+                let data = self.plain(value, dtype);
+                let bot = match body.defined {
+                    true => no,
+                    false => self.component(&name, " undefined", &args, Sort::Bool),
+                };
+                Enc { data, err: no, bot }
+            }
+        };
+        let enc = Enc { err, ..enc };
+        self.reduces.push(ReduceUse {
+            reduce: reduce.clone(),
+            enc,
+        });
+        Ok(enc)
+    }
+
+    /// Looks at the body alone, in a question of its own.
+    fn body(&self, reduce: &Reduce) -> Result<Body, Reason> {
+        let mut probe = Encoder::new(self.mode);
+        let enc = probe.term(&reduce.body)?;
+        let never = |id| probe.q.known(id) == Some(false);
+        let (finite, sign) = match enc.data {
+            Data::Real { pinf, ninf, val } => (
+                never(pinf) && never(ninf) && never(enc.bot),
+                sign(&probe.q, val),
+            ),
+            _ => (false, None),
+        };
+        Ok(Body {
+            safe: never(enc.err),
+            finite,
+            defined: never(enc.bot),
+            sign,
+        })
+    }
+
+    /// A reduction of reals. Sums, products and nonempty extremes of finite values are
+    /// finite; the empty maximum is `-inf`.
+    fn real_reduce(&mut self, reduce: &Reduce, name: &str, args: &[Id], body: &Body) -> Enc {
+        let val = self.component(name, "", args, Sort::Real);
+        let mut result = self.q.finite(val);
+        let flat = reduce.binders.iter().all(|binder| {
+            reduce
+                .binders
+                .iter()
+                .all(|other| !binder.extent.mentions(&other.sym))
+        });
+        let empty = self.is_empty(reduce);
+        match reduce.op {
+            Monoid::Sum | Monoid::Prod if body.finite => {}
+            Monoid::Max if body.finite && flat => result.ninf = empty,
+            Monoid::Min if body.finite && flat => result.pinf = empty,
+            _ => {
+                result.bot = self.component(name, " undefined", args, Sort::Bool);
+                result.pinf = self.component(name, " is inf", args, Sort::Bool);
+                result.ninf = self.component(name, " is -inf", args, Sort::Bool);
+            }
+        }
+        if let (true, Some(sign)) = (body.finite && flat, body.sign) {
+            self.assert_sign(reduce.op, sign, val, empty);
+        }
+        self.real(result)
+    }
+
+    /// A sum or product of values that are not negative is not, and it is positive if
+    /// they are and there is one (a product even if there is none); an extreme has the
+    /// sign of its values where there is one.
+    fn assert_sign(&mut self, op: Monoid, sign: Sign, val: Id, empty: Id) {
+        let zero = self.q.ratio(0, 1);
+        let (at_least, above) = (self.q.le(zero, val), self.q.lt(zero, val));
+        let inside = match sign {
+            Sign::Positive => above,
+            Sign::AtLeastZero => at_least,
+        };
+        let outside = match op {
+            Monoid::Sum => self.q.eq(val, zero),
+            Monoid::Prod => above,
+            _ => self.q.bool(true),
+        };
+        let law = self.q.ite(empty, outside, inside);
+        self.q.assert(law);
+    }
+
+    /// Some extent is at most zero.
+    fn is_empty(&mut self, reduce: &Reduce) -> Id {
+        let mut parts = Vec::new();
+        for binder in &reduce.binders {
+            let (extent, zero) = (self.sizes.size(&mut self.q, &binder.extent), self.q.int(0));
+            parts.push(self.q.le(extent, zero));
+        }
+        self.q.or(parts)
+    }
+}

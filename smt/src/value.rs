@@ -1,0 +1,370 @@
+//! The pointwise value prover: two scalar terms agree under facts on sizes.
+//!
+//! Invariant: [`ValueAnswer::Equal`] only if the terms are the same text up to bound
+//! names, or the solver shows that no situation lets them differ. A model is a hint.
+//!
+//! Directed: wherever the left side is defined, so is the right side, with the same
+//! value. Both ways: the same values, and undefined at the same places. Errors (an
+//! integer division by zero) are either compared likewise or left to the error
+//! contract, see [`Errors`]. An `if` counts its chosen branch only.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::program::Mode;
+use rtv_semantics::size::{Size, Sym};
+use rtv_semantics::subst::{Fresh, Subst};
+use rtv_semantics::term::{Reduce, Term};
+
+use crate::encode::{Data, Enc, Encoder};
+use crate::key::unsupported;
+use crate::query::Id;
+use crate::sizes::SizeSolver;
+use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
+
+/// Reductions are compared inside reductions this deep.
+const MAX_NESTING: usize = 3;
+
+/// Pairs of reductions that are compared for one question.
+const MAX_PAIRS: usize = 16;
+
+/// Do two scalar terms agree?
+pub struct ValueGoal<'a> {
+    /// Facts on sizes and on the free indices, their ranges included.
+    pub facts: &'a [Cond],
+    /// Boolean scalars known to be true, without error.
+    pub hypotheses: &'a [Term],
+    pub left: &'a Term,
+    pub right: &'a Term,
+    pub mode: Mode,
+    /// Only where the left side is defined.
+    pub directed: bool,
+    pub errors: Errors,
+}
+
+/// What is asked about errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Errors {
+    /// Directed: the right side is an error only where the left one is. Both ways: at
+    /// the same places.
+    Compared,
+    /// Nothing: the sides need to agree only where both evaluate. For callers that
+    /// decide errors of the whole terms apart.
+    Excluded,
+}
+
+/// How equality was shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Method {
+    /// The same term up to bound names.
+    Syntactic,
+    /// The same after encoding: congruence and reordering of operands.
+    Structural,
+    /// The solver found no difference.
+    Smt,
+}
+
+/// An element of a parameter in a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModelRead {
+    /// Name and id of the parameter, as in the query.
+    pub var: String,
+    pub index: Vec<BigInt>,
+    pub value: ModelValue,
+}
+
+/// A situation in which the sides may differ.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ValueModel {
+    /// Sizes and free indices.
+    pub syms: Vec<(Sym, BigInt)>,
+    pub reads: Vec<ModelRead>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ValueAnswer {
+    Equal(Method),
+    Model(ValueModel),
+    Unknown(Reason),
+}
+
+/// Proves scalar terms equal; it keeps no state between questions but a cache of size
+/// entailments.
+pub struct ValueProver {
+    solver: Arc<Solver>,
+    sizes: Arc<SizeSolver>,
+    budget: Budget,
+}
+
+impl ValueProver {
+    pub fn new(solver: Arc<Solver>, sizes: Arc<SizeSolver>, budget: Budget) -> ValueProver {
+        ValueProver {
+            solver,
+            sizes,
+            budget,
+        }
+    }
+
+    pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
+        self.nested(goal, 0).unwrap_or_else(ValueAnswer::Unknown)
+    }
+
+    /// The first question asked for a goal, as SMT-LIB text.
+    pub fn text(&self, goal: &ValueGoal) -> Result<String, Reason> {
+        Ok(encode(goal)?.finish(goal, &[])?.encoder.q.to_smtlib())
+    }
+
+    fn nested(&self, goal: &ValueGoal, depth: usize) -> Result<ValueAnswer, Reason> {
+        if goal.left.ty() != goal.right.ty() {
+            return Err(unsupported("sides of different types"));
+        }
+        if alpha_eq(goal.left, goal.right) {
+            return Ok(ValueAnswer::Equal(Method::Syntactic));
+        }
+        let budget = if depth == 0 {
+            self.budget
+        } else {
+            Budget::PRUNE
+        };
+        let answer = self.ask(encode(goal)?.finish(goal, &[])?, budget);
+        if depth >= MAX_NESTING || matches!(answer, Ok(ValueAnswer::Equal(_))) {
+            return answer;
+        }
+        let sides = encode(goal)?;
+        let merged = self.merges(goal, &sides, depth);
+        if merged.is_empty() {
+            return answer;
+        }
+        self.ask(sides.finish(goal, &merged)?, budget)
+    }
+
+    fn ask(&self, question: Question, budget: Budget) -> Result<ValueAnswer, Reason> {
+        if question.settled {
+            return Ok(ValueAnswer::Equal(Method::Structural));
+        }
+        match self.solver.check(&question.encoder.q, budget) {
+            Answer::Unsat => Ok(ValueAnswer::Equal(Method::Smt)),
+            Answer::Unknown(reason) => Err(reason),
+            Answer::Sat(values) => Ok(ValueAnswer::Model(model(&question.encoder, values))),
+        }
+    }
+
+    /// Pairs of reductions with different functions that are equal here.
+    fn merges(&self, goal: &ValueGoal, sides: &Sides, depth: usize) -> Vec<(Enc, Enc)> {
+        let all = &sides.encoder.reduces;
+        let (mut merged, mut tried) = (Vec::new(), 0);
+        for (i, a) in all.iter().enumerate() {
+            for b in &all[..i] {
+                let known = a.enc.data == b.enc.data || merged.contains(&(b.enc, a.enc));
+                let alike = a.reduce.op == b.reduce.op
+                    && a.reduce.body.ty() == b.reduce.body.ty()
+                    && a.reduce.binders.len() == b.reduce.binders.len();
+                if known || !alike || tried >= MAX_PAIRS {
+                    continue;
+                }
+                tried += 1;
+                if self.same_reduction(goal, &a.reduce, &b.reduce, depth) {
+                    merged.push((b.enc, a.enc));
+                }
+            }
+        }
+        merged
+    }
+
+    /// The same extents and, at each index, the same elements: then the sequences that
+    /// are reduced are the same.
+    fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> bool {
+        let mut fresh = above(goal);
+        let (mut left, mut right) = (Subst::new(), Subst::new());
+        let mut facts = goal.facts.to_vec();
+        for (x, y) in a.binders.iter().zip(&b.binders) {
+            let extent = left.size(&x.extent);
+            if !self
+                .sizes
+                .entails(&facts, &Cond::eq(&extent, &right.size(&y.extent)))
+            {
+                return false;
+            }
+            let index = Size::sym(&fresh.sym(&x.sym));
+            facts.push(Cond::within(&Size::zero(), &index, &extent));
+            left = left.with_size(&x.sym, index.clone());
+            right = right.with_size(&y.sym, index);
+        }
+        let (left, right) = (
+            left.term(&a.body, &mut fresh),
+            right.term(&b.body, &mut fresh),
+        );
+        let inner = ValueGoal {
+            facts: &facts,
+            left: &left,
+            right: &right,
+            directed: false,
+            ..*goal
+        };
+        matches!(self.nested(&inner, depth + 1), Ok(ValueAnswer::Equal(_)))
+    }
+}
+
+/// Ids above those of everything in the goal.
+fn above(goal: &ValueGoal) -> Fresh {
+    let span = goal.left.span();
+    let mut syms = BTreeSet::new();
+    goal.facts
+        .iter()
+        .for_each(|fact| fact.collect_syms(&mut syms));
+    let mut terms: Vec<Term> = syms
+        .iter()
+        .map(|s| Term::size(Size::sym(s), span))
+        .collect();
+    terms.extend(
+        goal.hypotheses
+            .iter()
+            .chain([goal.left, goal.right])
+            .cloned(),
+    );
+    Fresh::above(&terms)
+}
+
+/// Both sides encoded, before the question is put.
+struct Sides {
+    encoder: Encoder,
+    left: Enc,
+    right: Enc,
+}
+
+struct Question {
+    encoder: Encoder,
+    /// The encoding alone shows that the sides agree.
+    settled: bool,
+}
+
+fn encode(goal: &ValueGoal) -> Result<Sides, Reason> {
+    if let Mode::Close { .. } = goal.mode {
+        return Err(unsupported("a proof of a numeric bound"));
+    }
+    let mut encoder = Encoder::new(goal.mode);
+    for fact in goal.facts {
+        encoder.fact(fact);
+    }
+    for hypothesis in goal.hypotheses {
+        let enc = encoder.term(hypothesis)?;
+        let Data::Bool(holds) = enc.data else {
+            return Err(unsupported("a hypothesis that is no bool"));
+        };
+        let q = &mut encoder.q;
+        let (no_err, no_bot) = (q.not(enc.err), q.not(enc.bot));
+        for id in [holds, no_err, no_bot] {
+            q.assert(id);
+        }
+    }
+    let (left, right) = (encoder.term(goal.left)?, encoder.term(goal.right)?);
+    Ok(Sides {
+        encoder,
+        left,
+        right,
+    })
+}
+
+impl Sides {
+    /// Asserts that the sides disagree, under the equality of the `merged` pairs.
+    fn finish(mut self, goal: &ValueGoal, merged: &[(Enc, Enc)]) -> Result<Question, Reason> {
+        for (a, b) in merged {
+            let agree = agreement(&mut self.encoder, *a, *b, false, goal.errors)?;
+            self.encoder.q.assert(agree);
+        }
+        let agree = agreement(
+            &mut self.encoder,
+            self.left,
+            self.right,
+            goal.directed,
+            goal.errors,
+        )?;
+        self.encoder.close();
+        let q = &mut self.encoder.q;
+        let settled = q.known(agree) == Some(true);
+        let differ = q.not(agree);
+        q.assert(differ);
+        watch(&mut self.encoder);
+        Ok(Question {
+            encoder: self.encoder,
+            settled,
+        })
+    }
+}
+
+/// When two encodings agree; see the head of this file.
+fn agreement(
+    encoder: &mut Encoder,
+    a: Enc,
+    b: Enc,
+    directed: bool,
+    errors: Errors,
+) -> Result<Id, Reason> {
+    let same = encoder.same(a, b)?;
+    let q = &mut encoder.q;
+    let values = if directed {
+        let b_defined = q.not(b.bot);
+        let right = q.and([b_defined, same]);
+        q.or([a.bot, right])
+    } else {
+        let (bots, values) = (q.eq(a.bot, b.bot), q.or([a.bot, same]));
+        q.and([bots, values])
+    };
+    Ok(match errors {
+        Errors::Excluded => q.or([a.err, b.err, values]),
+        Errors::Compared if directed => {
+            let b_works = q.not(b.err);
+            let both = q.and([b_works, values]);
+            q.or([a.err, both])
+        }
+        Errors::Compared => {
+            let (errs, inside) = (q.eq(a.err, b.err), q.or([a.err, values]));
+            q.and([errs, inside])
+        }
+    })
+}
+
+/// Watches symbols, then each read's index and value.
+fn watch(encoder: &mut Encoder) {
+    let mut ids: Vec<Id> = encoder.sizes.syms.values().copied().collect();
+    for read in &encoder.reads {
+        ids.extend(read.index.iter().chain([&read.value]));
+    }
+    for id in ids {
+        encoder.q.watch(id);
+    }
+}
+
+fn model(encoder: &Encoder, values: ModelValues) -> ValueModel {
+    let value = |id: Id| {
+        let place = encoder.q.watched.iter().position(|&watched| watched == id);
+        place.and_then(|place| values.get(place)).cloned()
+    };
+    let int = |id: Id| match value(id) {
+        Some(ModelValue::Int(value)) => Some(value),
+        _ => None,
+    };
+    let mut model = ValueModel::default();
+    for (sym, &id) in &encoder.sizes.syms {
+        if let Some(value) = int(id) {
+            model.syms.push((sym.clone(), value));
+        }
+    }
+    for read in &encoder.reads {
+        let index: Option<Vec<BigInt>> = read.index.iter().map(|&id| int(id)).collect();
+        if let (Some(index), Some(value)) = (index, value(read.value)) {
+            let read = ModelRead {
+                var: read.var.clone(),
+                index,
+                value,
+            };
+            if !model.reads.contains(&read) {
+                model.reads.push(read);
+            }
+        }
+    }
+    model
+}

@@ -1,0 +1,313 @@
+//! Z3 through its binding: a [`Query`] built in a context of its own and checked.
+//!
+//! Two solvers are tried: the general `smt` tactic, cheap to set up, then Z3's default
+//! strategy, which picks special procedures (nlsat, bit-blasting). The first `sat` or
+//! `unsat` counts. Global memory limits are not used: once one fires, the process
+//! stays unusable.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use z3::ast::{Ast, BV, Bool, Dynamic, Int, Real};
+use z3::{Config, FuncDecl, Params, SatResult, Tactic, with_z3_config};
+
+use crate::query::{Node, Op, Query, Sort};
+use crate::solver::{Answer, Backend, Budget, ModelValue, Reason};
+
+/// Z3 in this process.
+pub struct Z3;
+
+impl Backend for Z3 {
+    fn check(&self, query: &Query, budget: Budget) -> Answer {
+        let first = attempt(query, budget, || Tactic::new("smt").solver());
+        match first {
+            Answer::Unknown(ref why) => match attempt(query, budget, z3::Solver::new) {
+                Answer::Unknown(_) => Answer::Unknown(why.clone()),
+                settled => settled,
+            },
+            settled => settled,
+        }
+    }
+}
+
+/// One check in a context of its own.
+fn attempt(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+    with_z3_config(&Config::new(), move || {
+        let terms = build(query);
+        let solver = make();
+        let mut params = Params::new();
+        params.set_u32("timeout", budget.timeout_ms);
+        params.set_u32("rlimit", budget.rlimit);
+        solver.set_params(&params);
+        for id in &query.asserts {
+            solver.assert(as_bool(&terms[id.index()]));
+        }
+        match solver.check() {
+            SatResult::Unsat => Answer::Unsat,
+            SatResult::Unknown => Answer::Unknown(reason(query, solver.get_reason_unknown())),
+            SatResult::Sat => Answer::Sat(match solver.get_model() {
+                Some(model) => {
+                    let value = |term: &Dynamic| model.eval(term, true).map(|v| read(&v));
+                    let missing = || ModelValue::Other(String::new());
+                    let watched = query.watched.iter();
+                    watched
+                        .map(|id| value(&terms[id.index()]).unwrap_or_else(missing))
+                        .collect()
+                }
+                None => Vec::new(),
+            }),
+        }
+    })
+}
+
+/// Puts Z3's words into the closed list.
+fn reason(query: &Query, said: Option<String>) -> Reason {
+    let said = said.unwrap_or_default();
+    if said.contains("timeout") {
+        Reason::Timeout
+    } else if said.contains("memory") {
+        Reason::Memory
+    } else if ["canceled", "interrupted", "resource"]
+        .iter()
+        .any(|word| said.contains(word))
+    {
+        Reason::Rlimit
+    } else if query.is_nonlinear() {
+        Reason::Nonlinear
+    } else {
+        Reason::Unsupported(format!("the solver gave up ({said})"))
+    }
+}
+
+/// A model value as plain data.
+fn read(value: &Dynamic) -> ModelValue {
+    let text = || ModelValue::Other(value.to_string());
+    if let Some(value) = value.as_bool() {
+        return value.as_bool().map_or_else(text, ModelValue::Bool);
+    }
+    if let Some(value) = value.as_int() {
+        return value
+            .as_i128()
+            .map_or_else(text, |v| ModelValue::Int(BigInt::from(v)));
+    }
+    if let Some(value) = value.as_real() {
+        let ratio = |(n, d)| ModelValue::Real(BigRational::new(BigInt::from(n), BigInt::from(d)));
+        return value.as_rational().map_or_else(text, ratio);
+    }
+    if let Some(value) = value.as_bv() {
+        return value.as_u64().map_or_else(text, ModelValue::Bits);
+    }
+    text()
+}
+
+/// Every node as a Z3 term, by index.
+fn build(query: &Query) -> Vec<Dynamic> {
+    let funs: Vec<FuncDecl> = query
+        .decls
+        .iter()
+        .map(|decl| {
+            let domain: Vec<z3::Sort> = decl.domain.iter().map(sort).collect();
+            let domain: Vec<&z3::Sort> = domain.iter().collect();
+            FuncDecl::new(decl.name.as_str(), &domain, &sort(&decl.range))
+        })
+        .collect();
+    let mut terms: Vec<Dynamic> = Vec::with_capacity(query.nodes.len());
+    for node in &query.nodes {
+        let term = match node {
+            Node::Bool(value) => Dynamic::from_ast(&Bool::from_bool(*value)),
+            Node::Int(value) => Dynamic::from_ast(&big_int(value)),
+            Node::Real(value) => Dynamic::from_ast(&big_real(value)),
+            Node::Bits(value, width) => Dynamic::from_ast(
+                &BV::from_str(*width, &value.to_string()).expect("invariant: decimal digits"),
+            ),
+            Node::Apply(fun, args) => {
+                let args: Vec<&dyn Ast> = args
+                    .iter()
+                    .map(|arg| &terms[arg.index()] as &dyn Ast)
+                    .collect();
+                funs[fun.index()].apply(&args)
+            }
+            Node::Op(op, args) => {
+                let args: Vec<&Dynamic> = args.iter().map(|arg| &terms[arg.index()]).collect();
+                operation(*op, &args)
+            }
+        };
+        terms.push(term);
+    }
+    terms
+}
+
+fn sort(sort: &Sort) -> z3::Sort {
+    match sort {
+        Sort::Bool => z3::Sort::bool(),
+        Sort::Int => z3::Sort::int(),
+        Sort::Real => z3::Sort::real(),
+        Sort::Bits(width) => z3::Sort::bitvector(*width),
+        Sort::Opaque(name) => z3::Sort::uninterpreted(name.as_str().into()),
+    }
+}
+
+fn big_int(value: &BigInt) -> Int {
+    value
+        .to_string()
+        .parse()
+        .expect("invariant: decimal digits")
+}
+
+fn big_real(value: &BigRational) -> Real {
+    Real::from_rational_str(&value.numer().to_string(), &value.denom().to_string())
+        .expect("invariant: decimal digits")
+}
+
+fn as_bool(term: &Dynamic) -> Bool {
+    term.as_bool().expect("invariant: well sorted")
+}
+
+fn as_bv(term: &Dynamic) -> BV {
+    term.as_bv().expect("invariant: well sorted")
+}
+
+fn as_int(term: &Dynamic) -> Int {
+    term.as_int().expect("invariant: well sorted")
+}
+
+fn as_real(term: &Dynamic) -> Real {
+    term.as_real().expect("invariant: well sorted")
+}
+
+fn operation(op: Op, args: &[&Dynamic]) -> Dynamic {
+    match op {
+        Op::Not | Op::And | Op::Or => {
+            let args: Vec<Bool> = args.iter().map(|arg| as_bool(arg)).collect();
+            Dynamic::from_ast(&match op {
+                Op::Not => args[0].not(),
+                Op::And => Bool::and(&args),
+                _ => Bool::or(&args),
+            })
+        }
+        Op::Eq => Dynamic::from_ast(&args[0].eq(args[1])),
+        Op::Ite => as_bool(args[0]).ite(args[1], args[2]),
+        Op::Add | Op::Mul | Op::Le | Op::Lt if args[0].as_int().is_some() => {
+            let (a, b) = (as_int(args[0]), as_int(args[1]));
+            match op {
+                Op::Add => Dynamic::from_ast(&Int::add(&[a, b])),
+                Op::Mul => Dynamic::from_ast(&Int::mul(&[a, b])),
+                Op::Le => Dynamic::from_ast(&a.le(b)),
+                _ => Dynamic::from_ast(&a.lt(b)),
+            }
+        }
+        Op::Add | Op::Mul | Op::Le | Op::Lt => {
+            let (a, b) = (as_real(args[0]), as_real(args[1]));
+            match op {
+                Op::Add => Dynamic::from_ast(&Real::add(&[a, b])),
+                Op::Mul => Dynamic::from_ast(&Real::mul(&[a, b])),
+                Op::Le => Dynamic::from_ast(&a.le(b)),
+                _ => Dynamic::from_ast(&a.lt(b)),
+            }
+        }
+        Op::ToReal => Dynamic::from_ast(&as_int(args[0]).to_real()),
+        Op::IntToBv(width) => Dynamic::from_ast(&BV::from_int(&as_int(args[0]), width)),
+        _ => bit_operation(op, args),
+    }
+}
+
+fn bit_operation(op: Op, args: &[&Dynamic]) -> Dynamic {
+    let a = as_bv(args[0]);
+    let b = || as_bv(args[1]);
+    let result = match op {
+        Op::BvNeg => a.bvneg(),
+        Op::BvNot => a.bvnot(),
+        Op::BvAdd => a.bvadd(b()),
+        Op::BvMul => a.bvmul(b()),
+        Op::BvSdiv => a.bvsdiv(b()),
+        Op::BvSrem => a.bvsrem(b()),
+        Op::BvUdiv => a.bvudiv(b()),
+        Op::BvUrem => a.bvurem(b()),
+        Op::BvAnd => a.bvand(b()),
+        Op::BvOr => a.bvor(b()),
+        Op::BvXor => a.bvxor(b()),
+        Op::BvShl => a.bvshl(b()),
+        Op::BvAshr => a.bvashr(b()),
+        Op::BvLshr => a.bvlshr(b()),
+        Op::Extract(hi, lo) => a.extract(hi, lo),
+        Op::SignExt(more) => a.sign_ext(more),
+        Op::ZeroExt(more) => a.zero_ext(more),
+        Op::BvSlt => return Dynamic::from_ast(&a.bvslt(b())),
+        Op::BvUlt => return Dynamic::from_ast(&a.bvult(b())),
+        Op::BvToInt => return Dynamic::from_ast(&a.to_int(false)),
+        other => unreachable!("invariant: {other:?} is no bit-vector operation"),
+    };
+    Dynamic::from_ast(&result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// x*x*x + y*y*y = z*z*z over positive integers: no quick answer.
+    fn hard() -> Query {
+        let mut q = Query::new();
+        let names = ["x", "y", "z"];
+        let cubes: Vec<_> = names
+            .iter()
+            .map(|name| {
+                let (x, one) = (q.constant(name, Sort::Int), q.int(1));
+                let positive = q.le(one, x);
+                q.assert(positive);
+                let square = q.mul(x, x);
+                q.mul(square, x)
+            })
+            .collect();
+        let sum = q.add(cubes[0], cubes[1]);
+        let equal = q.eq(sum, cubes[2]);
+        q.assert(equal);
+        q
+    }
+
+    #[test]
+    fn budgets_end_in_a_reason_never_in_unsat() {
+        let short = Budget {
+            rlimit: 0,
+            timeout_ms: 100,
+        };
+        assert_eq!(Z3.check(&hard(), short), Answer::Unknown(Reason::Timeout));
+        let poor = Budget {
+            rlimit: 20_000,
+            timeout_ms: 20_000,
+        };
+        assert_eq!(Z3.check(&hard(), poor), Answer::Unknown(Reason::Rlimit));
+    }
+
+    #[test]
+    fn the_printed_text_means_the_same() {
+        let mut q = Query::new();
+        let sort = Sort::Opaque("f32".to_string());
+        let read = q.declare("X[]", vec![Sort::Int], sort);
+        let (i, three) = (q.constant("i", Sort::Int), q.int(-3));
+        let shifted = q.add(i, three);
+        let (a, b) = (q.apply(read, vec![shifted]), q.apply(read, vec![i]));
+        let (differ, zero) = (q.eq(a, b), q.int(0));
+        let differ = q.not(differ);
+        let fixed = q.eq(shifted, zero);
+        q.assert(differ);
+        q.assert(fixed);
+        let text = q.to_smtlib();
+        assert_eq!(verdict(&text), SatResult::Sat, "{text}");
+        let same = q.eq(shifted, i);
+        q.assert(same);
+        assert_eq!(verdict(&q.to_smtlib()), SatResult::Unsat);
+        assert_eq!(Z3.check(&q, Budget::OBLIGATION), Answer::Unsat);
+    }
+
+    fn verdict(text: &str) -> SatResult {
+        let text = text.to_string();
+        with_z3_config(&Config::new(), move || {
+            let solver = z3::Solver::new();
+            solver.from_string(text.clone());
+            assert!(
+                !solver.get_assertions().is_empty(),
+                "not understood: {text}"
+            );
+            solver.check()
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! `rtv explain CODE`: the page of an error code.
+
+use clap::Args;
+use rtv_runtime::io::placeless;
+use rtv_semantics::diag::Code;
+
+use crate::report::Reporter;
+
+/// No page has this code.
+const UNKNOWN_CODE: Code = Code(812);
+
+/// Code and Markdown text of every page in `semantics/errors/`, sorted by code.
+const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+
+#[derive(Args)]
+pub struct Explain {
+    /// A code such as R0203; without one, the list of codes
+    code: Option<String>,
+}
+
+impl Explain {
+    pub fn run(&self, reporter: &mut Reporter) {
+        let Some(asked) = &self.code else {
+            for (code, page) in PAGES {
+                reporter.result(&format!("{code}  {}", title(code, page)));
+            }
+            return;
+        };
+        match page(asked) {
+            Some(text) => reporter.result(text.trim_end()),
+            None => reporter.fault(&unknown(asked)),
+        }
+    }
+}
+
+/// The page of `R0203`, however it is written: `r0203`, `R203`, `203`.
+fn page(asked: &str) -> Option<&'static str> {
+    let digits = asked.strip_prefix(['R', 'r']).unwrap_or(asked);
+    let number: u16 = digits.parse().ok().filter(|_| digits.len() <= 4)?;
+    let code = Code(number).to_string();
+    PAGES
+        .iter()
+        .find(|(name, _)| *name == code)
+        .map(|(_, text)| *text)
+}
+
+/// The rest of the page's first line: `# R0203: title`.
+fn title<'a>(code: &str, page: &'a str) -> &'a str {
+    let line = page
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches('#')
+        .trim();
+    line.strip_prefix(code)
+        .unwrap_or(line)
+        .trim_start_matches([':', ' '])
+}
+
+fn unknown(asked: &str) -> rtv_semantics::diag::Diagnostic {
+    let shown: String = asked
+        .chars()
+        .take(40)
+        .flat_map(char::escape_debug)
+        .collect();
+    let family = PAGES.iter().filter(|(code, _)| {
+        let (code, asked) = (code.as_bytes(), asked.as_bytes());
+        asked.len() >= 3 && code[..3].eq_ignore_ascii_case(&asked[..3])
+    });
+    let family: Vec<&str> = family.map(|(code, _)| *code).collect();
+    let help = match family.as_slice() {
+        [] => "`rtv explain` without a code lists all of them".to_string(),
+        codes => format!("codes of this family: {}", codes.join(", ")),
+    };
+    placeless(UNKNOWN_CODE, format!("`{shown}` is not an error code")).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_found_by_its_code_and_has_a_title() {
+        for (code, text) in PAGES {
+            assert_eq!(page(code), Some(*text));
+            assert_eq!(page(&code.to_lowercase()), Some(*text));
+            assert!(
+                text.starts_with(&format!("# {code}: ")),
+                "{code} starts with its title"
+            );
+            assert!(!title(code, text).is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_no_code_has_no_page() {
+        for asked in [
+            "",
+            "R",
+            "R9999",
+            "R00203",
+            "x",
+            "-1",
+            "R+203",
+            "\u{1b}[2J",
+            "é",
+        ] {
+            assert_eq!(page(asked), None, "{asked}");
+            assert!(!unknown(asked).message.contains('\u{1b}'));
+        }
+    }
+}

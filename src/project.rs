@@ -1,0 +1,9 @@
+//! Source files: finding them, reading them, and the map from a file's number to its text.
+
+mod find;
+mod load;
+mod sources;
+
+pub use find::{find, read};
+pub use load::{Project, Unit};
+pub use sources::{Place, Source, SourceMap};

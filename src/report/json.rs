@@ -1,0 +1,185 @@
+//! Reports as JSON lines: one object a line, told apart by `reason`.
+
+use std::collections::BTreeMap;
+
+use rtv_semantics::diag::{Diagnostic, Severity, Span};
+use serde::Serialize;
+
+use super::claim::{ClaimReport, Tally, Verdict};
+use super::exit::Exit;
+use crate::project::{Place, SourceMap};
+
+/// A span for programs: byte offsets, and lines and columns from 1.
+#[derive(Serialize)]
+struct Range {
+    start: usize,
+    end: usize,
+    line: usize,
+    column: usize,
+    end_line: usize,
+    end_column: usize,
+}
+
+#[derive(Serialize)]
+struct Label {
+    file: String,
+    range: Range,
+    text: String,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+enum Line<'a> {
+    RunStarted {
+        verb: &'a str,
+        version: &'static str,
+        files: &'a [String],
+    },
+    Diagnostic {
+        code: String,
+        severity: &'static str,
+        message: &'a str,
+        file: Option<String>,
+        range: Option<Range>,
+        labels: Vec<Label>,
+        help: Option<&'a str>,
+    },
+    Result {
+        text: &'a str,
+    },
+    ClaimStarted {
+        name: &'a str,
+        kind: &'a str,
+    },
+    ClaimFinished {
+        id: &'a str,
+        name: &'a str,
+        kind: &'a str,
+        file: Option<String>,
+        range: Option<Range>,
+        verdict: Verdict,
+        expected: Verdict,
+        mode: &'a str,
+        contracts: &'a BTreeMap<String, Verdict>,
+        method: &'a str,
+        note: &'a str,
+        code: Option<String>,
+        seconds: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        counterexample: Option<&'a [String]>,
+    },
+    RunFinished {
+        claims: usize,
+        verdicts: &'a BTreeMap<Verdict, usize>,
+        as_expected: &'a BTreeMap<Verdict, usize>,
+        errors: usize,
+        exit: u8,
+        seconds: f64,
+    },
+}
+
+impl Line<'_> {
+    fn text(&self) -> String {
+        serde_json::to_string(self).expect("invariant: every key is a text")
+    }
+}
+
+fn place(sources: &SourceMap, span: Span) -> (Option<String>, Option<Range>) {
+    let Some(Place {
+        file,
+        line,
+        column,
+        end_line,
+        end_column,
+    }) = sources.place(span)
+    else {
+        return (None, None);
+    };
+    let (start, end) = (span.lo as usize, span.hi as usize);
+    (
+        Some(file),
+        Some(Range {
+            start,
+            end,
+            line,
+            column,
+            end_line,
+            end_column,
+        }),
+    )
+}
+
+pub fn run_started(verb: &str, files: &[String]) -> String {
+    Line::RunStarted {
+        verb,
+        version: env!("CARGO_PKG_VERSION"),
+        files,
+    }
+    .text()
+}
+
+pub fn result(text: &str) -> String {
+    Line::Result { text }.text()
+}
+
+pub fn diagnostic(sources: &SourceMap, found: &Diagnostic) -> String {
+    let (file, range) = place(sources, found.span());
+    let label = |label: &rtv_semantics::diag::Label| {
+        let (file, range) = place(sources, label.span);
+        Some(Label {
+            file: file?,
+            range: range?,
+            text: label.text.clone(),
+        })
+    };
+    Line::Diagnostic {
+        code: found.code.to_string(),
+        severity: match found.severity {
+            Severity::Error => "error",
+            Severity::Lint => "lint",
+        },
+        message: &found.message,
+        file,
+        range,
+        labels: found.labels.iter().filter_map(label).collect(),
+        help: found.help.as_deref(),
+    }
+    .text()
+}
+
+pub fn claim_started(name: &str, kind: &str) -> String {
+    Line::ClaimStarted { name, kind }.text()
+}
+
+pub fn claim_finished(sources: &SourceMap, claim: &ClaimReport) -> String {
+    let (file, range) = place(sources, claim.span);
+    Line::ClaimFinished {
+        id: &claim.id,
+        name: &claim.name,
+        kind: &claim.kind,
+        file,
+        range,
+        verdict: claim.verdict,
+        expected: claim.expected,
+        mode: &claim.mode,
+        contracts: &claim.contracts,
+        method: &claim.method,
+        note: &claim.note,
+        code: claim.code.map(|code| code.to_string()),
+        seconds: claim.seconds,
+        counterexample: (claim.verdict == Verdict::Refuted).then_some(&claim.detail),
+    }
+    .text()
+}
+
+pub fn run_finished(tally: &Tally, errors: usize, exit: Exit, seconds: f64) -> String {
+    Line::RunFinished {
+        claims: tally.claims,
+        verdicts: &tally.by_verdict,
+        as_expected: &tally.as_expected,
+        errors,
+        exit: exit.code(),
+        seconds,
+    }
+    .text()
+}
