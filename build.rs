@@ -18,22 +18,16 @@ fn main() {
 fn embed_pages() -> std::io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("semantics/errors");
     println!("cargo::rerun-if-changed={}", folder.display());
-    let files: std::io::Result<Vec<PathBuf>> = fs::read_dir(&folder)?
-        .map(|entry| Ok(entry?.path()))
-        .collect();
+    let files: std::io::Result<Vec<PathBuf>> =
+        fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect();
     let mut files = files?;
     files.sort();
     let mut list = String::from("&[\n");
-    for file in files
-        .iter()
-        .filter(|f| f.extension().is_some_and(|e| e == "md"))
-    {
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "md")) {
         let code = file.file_stem().unwrap_or_default();
         list.push_str(&format!("    ({code:?}, include_str!({file:?})),\n"));
     }
     list.push_str("]\n");
-    let out = std::env::var_os("OUT_DIR")
-        .map(PathBuf::from)
-        .unwrap_or_default();
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     fs::write(out.join("pages.rs"), list)
 }

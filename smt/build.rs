@@ -56,36 +56,16 @@ fn unpack(dir: &Path) -> Result<(), String> {
         fs::remove_dir_all(&out).map_err(said(&out))?;
     }
     fs::create_dir_all(&out).map_err(said(&out))?;
-    let pip = [
-        "-m",
-        "pip",
-        "download",
-        "-q",
-        "--no-deps",
-        "--only-binary=:all:",
-    ];
+    let pip = ["-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"];
     let pinned = ["--require-hashes", "-r", "libz3.txt", "-d"];
     python(Command::new("python3").args(pip).args(pinned).arg(&wheel))?;
-    let file = fs::read_dir(&wheel)
-        .map_err(said(&wheel))?
-        .next()
-        .ok_or("pip downloaded nothing")?;
+    let file = fs::read_dir(&wheel).map_err(said(&wheel))?.next().ok_or("pip downloaded nothing")?;
     let file = file.map_err(said(&wheel))?.path();
-    python(
-        Command::new("python3")
-            .args(["-m", "zipfile", "-e"])
-            .arg(file)
-            .arg(&unpacked),
-    )?;
+    python(Command::new("python3").args(["-m", "zipfile", "-e"]).arg(file).arg(&unpacked))?;
     // A library newer than this script's last run would make cargo run it again.
     let library = unpacked.join("z3/lib/libz3.so");
-    let opened = File::options()
-        .write(true)
-        .open(&library)
-        .map_err(said(&library))?;
-    opened
-        .set_modified(SystemTime::UNIX_EPOCH)
-        .map_err(said(&library))?;
+    let opened = File::options().write(true).open(&library).map_err(said(&library))?;
+    opened.set_modified(SystemTime::UNIX_EPOCH).map_err(said(&library))?;
     fs::rename(unpacked.join("z3/lib"), dir).map_err(said(dir))?;
     fs::remove_dir_all(&out).map_err(said(&out))
 }
@@ -95,10 +75,7 @@ fn python(command: &mut Command) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    Err(String::from_utf8_lossy(&output.stderr)
-        .lines()
-        .collect::<Vec<_>>()
-        .join("; "))
+    Err(String::from_utf8_lossy(&output.stderr).lines().collect::<Vec<_>>().join("; "))
 }
 
 fn said(path: &Path) -> impl Fn(std::io::Error) -> String {

@@ -5,5 +5,5 @@ mod load;
 mod sources;
 
 pub use find::{find, read};
-pub use load::{Project, Unit};
+pub use load::Project;
 pub use sources::{Place, Source, SourceMap};

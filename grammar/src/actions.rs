@@ -75,7 +75,10 @@ impl<'a> Actions<'a> {
         match parsed {
             Some((Ok(major), Ok(minor))) => Version { major, minor, span },
             _ => {
-                self.note(Diagnostic::error(BAD_VERSION, span, format!("`{digits}` is no language version")).help("write `rtl 1.0`"));
+                self.note(
+                    Diagnostic::error(BAD_VERSION, span, format!("`{digits}` is no language version"))
+                        .help("write `rtl 1.0`"),
+                );
                 Version { major: 0, minor: 0, span }
             }
         }
@@ -168,7 +171,8 @@ impl<'a> Actions<'a> {
     }
 
     pub(crate) fn if_expr(&self, lo: u32, cond: Expr, then: Expr, otherwise: Expr, hi: u32) -> Expr {
-        let kind = ExprKind::If { cond: Box::new(cond), then: Box::new(then), otherwise: Box::new(otherwise) };
+        let kind =
+            ExprKind::If { cond: Box::new(cond), then: Box::new(then), otherwise: Box::new(otherwise) };
         self.expr(lo, kind, hi)
     }
 
@@ -229,8 +233,9 @@ impl<'a> Actions<'a> {
                     let start = lo + 1 + at as u32;
                     let span = self.span(start, start + 1);
                     self.note(
-                        Diagnostic::error(BAD_ESCAPE, span, "this backslash begins no known escape")
-                            .help("the escapes are `\\\\`, `\\\"`, `\\n`, `\\t`, `\\r`, `\\0` and `\\u{200b}`"),
+                        Diagnostic::error(BAD_ESCAPE, span, "this backslash begins no known escape").help(
+                            "the escapes are `\\\\`, `\\\"`, `\\n`, `\\t`, `\\r`, `\\0` and `\\u{200b}`",
+                        ),
                     );
                 }
             }

@@ -134,7 +134,9 @@ impl Reader<'_> {
                     ellipses += 1;
                     PatternAxisKind::Ellipsis
                 }
-                digits if digits.starts_with(|c: char| c.is_ascii_digit()) => self.size(digits, here.clone())?,
+                digits if digits.starts_with(|c: char| c.is_ascii_digit()) => {
+                    self.size(digits, here.clone())?
+                }
                 name => PatternAxisKind::Name(name.to_string()),
             };
             let axis = PatternAxis { kind, span: self.place(here) };

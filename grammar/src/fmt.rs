@@ -3,8 +3,9 @@
 //! Note [Weave]: the printed text has the tokens of the source in the same order, but for
 //! parentheses and commas that the printer drops or adds. Matching the two token by token
 //! says on which printed line each token of the source went; a comment goes with the token
-//! before it (at the end of a line) or after it (on a line of its own). Where a comment ends
-//! up, the next run finds it in the place where it would put it: formatting is idempotent.
+//! before it (at the end of a line) or after it (on a line of its own). Comments also decide
+//! which lists are broken, so a comment that moved can change the layout once more: passes
+//! are repeated until nothing changes, which makes formatting idempotent.
 
 use rtv_semantics::diag::{Diagnostic, FileId};
 
@@ -12,8 +13,23 @@ use crate::lexer::{Lexed, Tok, Token, lex};
 use crate::parse::parse;
 use crate::print::{Layout, print_around};
 
+/// Passes after which the text is stable; a comment can move at most twice.
+const PASSES: usize = 4;
+
 /// Formats a file; text with errors is not touched.
 pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
+    let mut formatted = pass(text)?;
+    for _ in 1..PASSES {
+        let again = pass(&formatted)?;
+        if again == formatted {
+            break;
+        }
+        formatted = again;
+    }
+    Ok(formatted)
+}
+
+fn pass(text: &str) -> Result<String, Vec<Diagnostic>> {
     let file = FileId::default();
     let parsed = parse(file, text);
     if parsed.diagnostics.iter().any(Diagnostic::is_error) {
@@ -115,7 +131,7 @@ impl<'a> Lines<'a> {
         for token in source {
             let mut found = at;
             if !free(token.kind) {
-                while kind(found).is_some_and(|k| free(k)) {
+                while kind(found).is_some_and(free) {
                     found += 1;
                 }
             } else if token.kind == Tok::RParen && kind(at) == Some(Tok::Comma) {

@@ -69,14 +69,18 @@ pub(crate) fn check_text(file: FileId, text: &str) -> Result<(), Diagnostic> {
 pub(crate) fn deceptive(c: char) -> Option<(Code, &'static str)> {
     match c {
         '\t' | '\n' | '\r' | ' '..='~' => None,
-        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => Some((CONTROL, "the control character")),
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
+            Some((CONTROL, "the control character"))
+        }
         '\u{feff}' => Some((BYTE_ORDER_MARK, "the byte order mark")),
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
             Some((BIDI, "the text direction character"))
         }
-        '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2065}' | '\u{e0000}'..='\u{e007f}' => {
-            Some((INVISIBLE, "the invisible character"))
-        }
+        '\u{ad}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200d}'
+        | '\u{2060}'..='\u{2065}'
+        | '\u{e0000}'..='\u{e007f}' => Some((INVISIBLE, "the invisible character")),
         _ => None,
     }
 }
@@ -111,7 +115,15 @@ pub(crate) struct Guard {
 
 impl Guard {
     pub(crate) fn new(file: FileId) -> Guard {
-        Guard { file, lexemes: 0, items: 0, enclosing: Vec::new(), enclosing_depth: 0, here: 0, previous: None }
+        Guard {
+            file,
+            lexemes: 0,
+            items: 0,
+            enclosing: Vec::new(),
+            enclosing_depth: 0,
+            here: 0,
+            previous: None,
+        }
     }
 
     /// Takes notice of a comment; fails when a limit is passed.

@@ -318,8 +318,12 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
     match token.kind {
         Tok::OpenStr => {
             out.diagnostics.push(
-                Diagnostic::error(UNTERMINATED, Span::new(file, lo, lo + 1), "this string has no closing `\"`")
-                    .help("a string ends on the line where it began; write a line break as `\\n`"),
+                Diagnostic::error(
+                    UNTERMINATED,
+                    Span::new(file, lo, lo + 1),
+                    "this string has no closing `\"`",
+                )
+                .help("a string ends on the line where it began; write a line break as `\\n`"),
             );
             bad(token)
         }
@@ -334,10 +338,16 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
             }
             token
         }
-        word if (word == Tok::Id || word == Tok::DType || word.is_keyword()) && glued_number(out.tokens.last(), token.lo) => {
+        word if (word == Tok::Id || word == Tok::DType || word.is_keyword())
+            && glued_number(out.tokens.last(), token.lo) =>
+        {
             out.diagnostics.push(
-                Diagnostic::error(BAD_TOKEN, span, format!("`{}` follows a number without a blank", &text[lo..hi]))
-                    .help("a name starts with a letter; write `*` between the factors of a product"),
+                Diagnostic::error(
+                    BAD_TOKEN,
+                    span,
+                    format!("`{}` follows a number without a blank", &text[lo..hi]),
+                )
+                .help("a name starts with a letter; write `*` between the factors of a product"),
             );
             bad(token)
         }

@@ -10,7 +10,7 @@ mod item;
 use rtv_semantics::diag::Span;
 
 use crate::ast::{Block, Expr, File, Item, Type};
-use crate::lexer::Lexed;
+use crate::lexer::{Lexed, Tok, Token};
 use doc::Doc;
 
 /// The canonical text of a file.
@@ -48,47 +48,85 @@ pub(crate) fn print_around(file: &File, layout: &Layout) -> String {
     text
 }
 
-/// Where the source has comments; brackets that hold one are printed one part a line.
+/// Where the source has comments; a bracket that holds one is not printed on one line.
 #[derive(Default)]
 pub(crate) struct Layout {
-    /// Positions of comments, ascending.
-    comments: Vec<u32>,
-    /// Open and close position of every bracket pair, ascending.
-    brackets: Vec<(u32, u32)>,
+    /// Position of every comment and whether it has a line of its own, ascending.
+    comments: Vec<(u32, bool)>,
+    /// Every bracket pair, ascending.
+    brackets: Vec<Bracket>,
+}
+
+/// Positions in the source.
+#[derive(Clone, Copy)]
+struct Bracket {
+    open: u32,
+    close: u32,
+    /// The token after the opening one.
+    inside: u32,
+    /// The first comma, or the closing token.
+    comma: u32,
 }
 
 impl Layout {
     pub(crate) fn new(source: &Lexed) -> Layout {
-        let comments: Vec<u32> = source.comments.iter().map(|c| c.span.lo).collect();
-        let mut brackets = Vec::new();
-        let mut open = Vec::new();
-        for token in source.tokens.iter().filter(|_| !comments.is_empty()) {
-            if token.kind.opens() {
-                open.push(brackets.len());
-                brackets.push((token.lo, token.lo));
-            } else if token.kind.closes()
-                && let Some(opener) = open.pop()
-            {
-                brackets[opener].1 = token.lo;
-            }
+        let comments: Vec<(u32, bool)> = source.comments.iter().map(|c| (c.span.lo, c.own_line)).collect();
+        let mut layout = Layout { comments, brackets: Vec::new() };
+        if !layout.comments.is_empty() {
+            layout.pair_brackets(&source.tokens);
         }
-        Layout { comments, brackets }
+        layout
     }
 
-    fn comment_between(&self, lo: u32, hi: u32) -> bool {
-        let first = self.comments.partition_point(|c| *c < lo);
-        self.comments.get(first).is_some_and(|c| *c < hi)
+    fn pair_brackets(&mut self, tokens: &[Token]) {
+        let mut open: Vec<usize> = Vec::new();
+        for (number, token) in tokens.iter().enumerate() {
+            let at = token.lo;
+            if token.kind.opens() {
+                let inside = tokens.get(number + 1).map_or(at, |t| t.lo);
+                open.push(self.brackets.len());
+                self.brackets.push(Bracket { open: at, close: at, inside, comma: u32::MAX });
+            } else if token.kind.closes() {
+                if let Some(opener) = open.pop() {
+                    let bracket = &mut self.brackets[opener];
+                    bracket.close = at;
+                    bracket.comma = bracket.comma.min(at);
+                }
+            } else if token.kind == Tok::Comma
+                && let Some(&opener) = open.last()
+            {
+                let bracket = &mut self.brackets[opener];
+                bracket.comma = bracket.comma.min(at);
+            }
+        }
+    }
+
+    fn comments_between(&self, lo: u32, hi: u32) -> &[(u32, bool)] {
+        let first = self.comments.partition_point(|c| c.0 < lo);
+        let end = self.comments.partition_point(|c| c.0 < hi);
+        &self.comments[first..end.max(first)]
     }
 
     /// Whether the first bracket at or after `from` holds a comment.
     fn comment_in_bracket(&self, from: u32) -> bool {
-        let bracket = self.brackets.get(self.brackets.partition_point(|b| b.0 < from));
-        bracket.is_some_and(|(lo, hi)| self.comment_between(*lo, *hi))
+        self.bracket(from).is_some_and(|b| !self.comments_between(b.open, b.close).is_empty())
+    }
+
+    /// Whether that comment belongs to one part of the list, so that each needs its own line.
+    fn comment_on_part(&self, from: u32) -> bool {
+        self.bracket(from).is_some_and(|b| {
+            let inside = self.comments_between(b.inside, b.close);
+            inside.iter().any(|(at, own_line)| !own_line || *at > b.comma)
+        })
+    }
+
+    fn bracket(&self, from: u32) -> Option<Bracket> {
+        self.brackets.get(self.brackets.partition_point(|b| b.open < from)).copied()
     }
 
     fn comment_in_block(&self, block: &Block) -> bool {
         let Span { lo, hi, .. } = block.span;
-        self.comment_between(lo, hi)
+        !self.comments_between(lo, hi).is_empty()
     }
 }
 
@@ -116,7 +154,7 @@ impl Printer<'_> {
         }
         let commented = self.layout.comment_in_bracket(from);
         let group = if commented { Doc::broken } else { group };
-        let within = if commented { Doc::broken } else { Doc::group };
+        let within = if self.layout.comment_on_part(from) { Doc::broken } else { Doc::group };
         let inside = Doc::nest(vec![Doc::SoftLine, within(vec![Doc::commas(parts)]), Doc::IfBroken(",")]);
         group(vec![Doc::text(open), inside, Doc::SoftLine, Doc::text(close)])
     }

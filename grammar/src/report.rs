@@ -16,8 +16,7 @@ const UNEXPECTED: Code = Code(11);
 const ITEM_WORDS: [&str; 10] =
     ["fn", "op", "impl", "rule", "decomp", "vjp", "test", "use", "const", "monoid"];
 const STATEMENT_WORDS: [&str; 6] = ["let", "return", "assert", "for", "while", "if"];
-const CLAUSE_WORDS: [&str; 7] =
-    ["requires", "ensures", "refines", "upto", "invariant", "decreases", "given"];
+const CLAUSE_WORDS: [&str; 7] = ["requires", "ensures", "refines", "upto", "invariant", "decreases", "given"];
 /// What other languages call it.
 const FOREIGN_WORDS: [(&str, &str); 12] = [
     ("def", "fn"),
@@ -153,7 +152,7 @@ impl<'a> Reporter<'a> {
         if let Some(slip) = scene.slip() {
             return Diagnostic::error(UNEXPECTED, self.span_of(slip.token), slip.message)
                 .label(self.span_of(error.token), "this cannot follow")
-                .help(slip.help);
+                .help(self.misspelt_before(error.token).unwrap_or(slip.help.to_string()));
         }
         let found = match self.text_of(error.token) {
             Some(text) if text.chars().count() <= 40 => format!("`{text}`"),
@@ -182,17 +181,13 @@ impl<'a> Reporter<'a> {
     fn advice(&self, error: &Unexpected, expected: &Expected<'_>) -> Option<String> {
         let token = self.tokens.get(error.token);
         let text = self.text_of(error.token).unwrap_or_default();
-        if token.is_some_and(|t| t.kind == Tok::Id) {
-            if let Some(word) = nearest(text, &expected.words()) {
-                return Some(format!("did you mean `{word}`?"));
-            }
-        }
-        // A misspelt keyword that begins a statement reads as a name; the error comes right after.
-        if let Some(before) = error.token.checked_sub(1)
-            && self.tokens[before].kind == Tok::Id
-            && let Some(word) = nearest(self.text_of(before).unwrap_or_default(), &all_words())
+        if token.is_some_and(|t| t.kind == Tok::Id)
+            && let Some(word) = nearest(text, &expected.words())
         {
-            return Some(format!("did you mean `{word}` for the word before?"));
+            return Some(format!("did you mean `{word}`?"));
+        }
+        if let Some(help) = self.misspelt_before(error.token) {
+            return Some(help);
         }
         match token.map(|t| t.kind) {
             Some(Tok::LBrace) if expected.has("in") => Some("write `for i in 0..n { .. }`".to_string()),
@@ -204,6 +199,19 @@ impl<'a> Reporter<'a> {
             }
             _ => None,
         }
+    }
+
+    /// A misspelt keyword reads as a name, and what follows it as another statement: the
+    /// error comes one or two tokens later.
+    fn misspelt_before(&self, at: usize) -> Option<String> {
+        let is_name = |t: usize| self.tokens.get(t).is_some_and(|t| t.kind == Tok::Id);
+        let first = |t: usize| self.starts_line(t) || self.tokens[t - 1].kind == Tok::LBrace;
+        let candidates = [at.checked_sub(2).filter(|&t| is_name(t + 1)), at.checked_sub(1)];
+        let names = candidates.into_iter().flatten().filter(|&t| is_name(t) && first(t));
+        names.filter_map(|t| self.text_of(t)).find_map(|text| {
+            let word = nearest(text, &all_words())?;
+            (word != text).then(|| format!("did you mean `{word}` for `{text}`?"))
+        })
     }
 }
 
@@ -256,7 +264,8 @@ impl Expected<'_> {
             ["{", ")", "]", "}", ",", ":", "=", "in", "->", "=>", "given", "else", "!", "for", "[", "("];
         let operators = self.has("+") || self.has("*");
         for token in structure {
-            let starts_phrase = matches!(token, "[" | "(" | "for" | "{" | "=" | ":") && (expression || item || statement || operators);
+            let starts_phrase = matches!(token, "[" | "(" | "for" | "{" | "=" | ":")
+                && (expression || item || statement || operators);
             let hidden = starts_phrase && !(token == "{" && operators);
             if self.has(token) && !hidden && !(token == "{" && item) {
                 parts.push(format!("`{token}`"));

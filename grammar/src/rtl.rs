@@ -1,5 +1,4 @@
 //! The parser that `build.rs` generates from `rtl.lalrpop`.
-#![allow(clippy::all)]
 
 use lalrpop_util::lalrpop_mod;
 

@@ -27,8 +27,8 @@ fn what_was_expected_is_said_in_few_words() {
     check("fn f() { let x 3 }", &["1:16 R0011 expected `:` or `=`, found `3`"]);
     check("fn f() { return * }", &["1:17 R0011 expected an expression, found `*`"]);
     check("fn f() -> { }", &["1:11 R0011 expected a type, `[` or `(`, found `{`"]);
-    check("fn f() { return g(1 2) }", &["1:21 R0011 expected `)`, `,` or `for`, found `2`"]);
-    check("fn f() {\n  return g(x }\n}", &["2:14 R0011 expected `)` or `,`, found `}`"]);
+    check("fn f() { return g(1 2) }", &["1:21 R0011 expected `)` or `,`, found `2`"]);
+    check("fn f() {\n  return g(x\n}", &["3:1 R0011 expected `)` or `,`, found `}`"]);
     check("fn f() { return x", &["1:17 R0011 expected a statement or `}`, found the end of the file"]);
     check("x = 3", &["1:1 R0011 expected an item, found `x`"]);
 }
@@ -45,7 +45,7 @@ fn misspelt_keywords_are_named() {
     );
     check(
         "fn f() {\n  retrun x + 1\n}",
-        &["2:12 R0011 expected a statement, `}`, `=` or `[`, found `+`; did you mean `return` for the word before?"],
+        &["2:10 R0011 the expression before this word ends too early; did you mean `return` for `retrun`?"],
     );
 }
 
@@ -53,22 +53,32 @@ fn misspelt_keywords_are_named() {
 fn likely_slips_are_reported_where_they_are() {
     check(
         "fn f(x: f32[3]) -> f32[3] { return (x, dim = 0) }",
-        &["1:36 R0011 expected a function name before this `(`; only calls take named arguments and generators"],
+        &[
+            "1:36 R0011 expected a function name before this `(`; only calls take named arguments and generators",
+        ],
     );
     check(
         "fn f(x: f32[A, y: f32[B]) { }",
-        &["1:14 R0011 expected `]` before this `,`; a name with `:` or `=` cannot stand in this list"],
+        &["1:14 R0011 expected `]` before this `,`; what follows the comma cannot stand in this list"],
     );
-    check("fn f(x, y: f32[B]) { }", &["1:6 R0011 this parameter has no type; write `name: type`, as in `x: f32[B, T]`"]);
+    check(
+        "fn f(x, y: f32[B]) { }",
+        &["1:6 R0011 this parameter has no type; write `name: type`, as in `x: f32[B, T]`"],
+    );
     check(
         "fn f(x: [A, B]) { }",
         &["1:9 R0011 expected a dtype before this `[`; write a tensor type like `f32[B, T]`"],
     );
     check(
         "fn f() { return a < b < c }",
-        &["1:23 R0011 expected a statement or `}`, found `<`; comparisons do not chain: write `a < b and b < c`"],
+        &[
+            "1:23 R0011 expected a statement or `}`, found `<`; comparisons do not chain: write `a < b and b < c`",
+        ],
     );
-    check("fn f() { let for = 3 }", &["1:14 R0011 expected a name or `(`, found `for`; `for` is a reserved word; use another name"]);
+    check(
+        "fn f() { let for = 3 }",
+        &["1:14 R0011 expected a name or `(`, found `for`; `for` is a reserved word; use another name"],
+    );
 }
 
 #[test]
@@ -88,7 +98,8 @@ test t {
   assert x ==
 }
 ";
-    let lines: Vec<String> = reports(text).iter().map(|r| r.split(' ').next().unwrap_or("").to_string()).collect();
+    let lines: Vec<String> =
+        reports(text).iter().map(|r| r.split(' ').next().unwrap_or("").to_string()).collect();
     assert_eq!(lines, ["2:11", "4:3", "6:4", "7:22", "13:1"]);
     let parsed = parse(FileId(0), text);
     assert_eq!(parsed.file.items.len(), 5);
@@ -101,16 +112,27 @@ test t {
 fn bad_tokens_are_reported_once() {
     check(
         "fn f() { return x $$ y }",
-        &["1:19 R0001 `$` is not part of the language; names use the letters a-z and A-Z, digits and `_`; other text belongs in strings and comments"],
+        &[
+            "1:19 R0001 `$` is not part of the language; names use the letters a-z and A-Z, digits and `_`; other text belongs in strings and comments",
+        ],
     );
     check(
         "fn f() { return \"abc\n}",
-        &["1:17 R0002 this string has no closing `\"`; a string ends on the line where it began; write a line break as `\\n`"],
+        &[
+            "1:17 R0002 this string has no closing `\"`; a string ends on the line where it began; write a line break as `\\n`",
+        ],
     );
-    check("fn f() { return 2x }", &["1:18 R0001 `x` follows a number without a blank; a name starts with a letter; write `*` between the factors of a product"]);
+    check(
+        "fn f() { return 2x }",
+        &[
+            "1:18 R0001 `x` follows a number without a blank; a name starts with a letter; write `*` between the factors of a product",
+        ],
+    );
     check(
         "fn f() { return \"a\\q\" }",
-        &["1:19 R0008 this backslash begins no known escape; the escapes are `\\\\`, `\\\"`, `\\n`, `\\t`, `\\r`, `\\0` and `\\u{200b}`"],
+        &[
+            "1:19 R0008 this backslash begins no known escape; the escapes are `\\\\`, `\\\"`, `\\n`, `\\t`, `\\r`, `\\0` and `\\u{200b}`",
+        ],
     );
     check("rtl 99999999999.0\n", &["1:1 R0009 `99999999999.0` is no language version; write `rtl 1.0`"]);
 }

@@ -86,7 +86,9 @@ fn a_long_literal_is_refused() {
 
 #[test]
 fn too_many_items_and_tokens_are_refused() {
-    let items = |n: usize| (0..n).map(|i| format!("fn g{i}(x: f32[3]) -> f32[3] {{ return x + 1 }}\n")).collect::<String>();
+    let items = |n: usize| {
+        (0..n).map(|i| format!("fn g{i}(x: f32[3]) -> f32[3] {{ return x + 1 }}\n")).collect::<String>()
+    };
     assert_eq!(refused(items(100_000)), "R0703");
     assert_eq!(refused(items(MAX_ITEMS + 1)), "R0703");
     assert_eq!(refused(items(MAX_ITEMS)), "");
@@ -102,7 +104,8 @@ fn characters_that_deceive_are_refused_wherever_they_stand() {
     let cases = [('\0', "R0003"), ('\u{7}', "R0003"), ('\u{2028}', "R0003"), ('\u{feff}', "R0004")];
     let hidden = [('\u{202e}', "R0005"), ('\u{2066}', "R0005"), ('\u{200b}', "R0006"), ('\u{2060}', "R0006")];
     for (c, code) in cases.into_iter().chain(hidden) {
-        for text in ["@fn f() { }", "fn @f() { }", "fn f() { } # @", "fn f() { return \"@\" }", "fn f() { }@"] {
+        for text in ["@fn f() { }", "fn @f() { }", "fn f() { } # @", "fn f() { return \"@\" }", "fn f() { }@"]
+        {
             assert_eq!(refused(text.replace('@', &c.to_string())), code, "{text} with {c:?}");
         }
     }

@@ -15,10 +15,10 @@ fn literal(text: &str) -> Span {
 
 /// The pattern in einops' notation, each axis checked to be where its text is.
 fn read(text: &str, style: PatternStyle) -> String {
-    let pattern = parse_pattern(text, literal(text), style).unwrap_or_else(|error| panic!("{text}: {error:?}"));
-    let show = |side: &Vec<PatternAxis>| {
-        side.iter().map(|axis| show_axis(text, axis)).collect::<Vec<_>>().join(" ")
-    };
+    let pattern =
+        parse_pattern(text, literal(text), style).unwrap_or_else(|error| panic!("{text}: {error:?}"));
+    let show =
+        |side: &Vec<PatternAxis>| side.iter().map(|axis| show_axis(text, axis)).collect::<Vec<_>>().join(" ");
     let inputs: Vec<String> = pattern.inputs.iter().map(show).collect();
     format!("{} -> {}", inputs.join(", "), show(&pattern.output))
 }
@@ -40,7 +40,14 @@ fn show_axis(text: &str, axis: &PatternAxis) -> String {
 
 #[test]
 fn einops_patterns() {
-    for text in ["b t (h d) -> b h t d", "... c -> c ...", "b 1 t -> b t", "a -> (a)", "x_1 () -> x_1", "(b ...) -> b ..."] {
+    for text in [
+        "b t (h d) -> b h t d",
+        "... c -> c ...",
+        "b 1 t -> b t",
+        "a -> (a)",
+        "x_1 () -> x_1",
+        "(b ...) -> b ...",
+    ] {
         assert_eq!(read(text, Axes), text);
     }
     assert_eq!(read("  b   t(h d)->b h t d ", Axes), "b t (h d) -> b h t d");

@@ -1,1 +1,25 @@
-//! (stub)
+//! Claims and their verdicts: which claims a file makes, what each contract says of
+//! them, and the counterexamples that refute them.
+//!
+//! Invariants: `proved` only when every asked contract is proved for every choice of
+//! dtypes and a concrete instance was executed; `refuted` only with an input that the
+//! reference evaluator was run on; everything else is `unknown` with its reason. This
+//! crate knows no command line and prints nothing.
+
+mod check;
+mod choices;
+mod compare;
+mod counterexample;
+mod discharge;
+mod expect;
+mod module;
+mod refute;
+mod shrink;
+mod testing;
+mod verdict;
+
+pub use check::{Checker, Outcome, Settings, Stage};
+pub use counterexample::Counterexample;
+pub use expect::{Expectation, expectations};
+pub use module::Module;
+pub use verdict::{ClaimResult, Contract, Finding, Verdict};

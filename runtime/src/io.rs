@@ -103,11 +103,7 @@ impl Flaw {
                 };
                 let example = present.first().map_or("KEY", String::as_str);
                 let help = format!("say `{file}:{example}`; it holds {list}");
-                let help = if present.is_empty() {
-                    "the file holds no tensor".into()
-                } else {
-                    help
-                };
+                let help = if present.is_empty() { "the file holds no tensor".into() } else { help };
                 placeless(NO_SUCH_KEY, fact).help(help)
             }
         }
@@ -117,11 +113,7 @@ impl Flaw {
 /// Foreign text for a message: short, and without control characters.
 pub(crate) fn quoted(text: &str) -> String {
     let short: String = text.chars().take(60).flat_map(char::escape_debug).collect();
-    let dots = if text.chars().nth(60).is_some() {
-        ".."
-    } else {
-        ""
-    };
+    let dots = if text.chars().nth(60).is_some() { ".." } else { "" };
     format!("`{short}{dots}`")
 }
 
@@ -166,12 +158,8 @@ pub fn write(path: &Path, tensors: &[(&str, &Tensor)]) -> Result<(), Diagnostic>
     };
     let bytes = bytes.map_err(|flaw| flaw.diagnostic(path))?;
     let written = File::create(path).and_then(|mut file| file.write_all(&bytes));
-    written.map_err(|why| {
-        placeless(
-            UNWRITABLE,
-            format!("cannot write `{}`: {}", path.display(), reason(&why)),
-        )
-    })
+    written
+        .map_err(|why| placeless(UNWRITABLE, format!("cannot write `{}`: {}", path.display(), reason(&why))))
 }
 
 /// The words of an error of the system, without its number.
@@ -187,31 +175,21 @@ pub fn reason(why: &std::io::Error) -> String {
 
 fn format_of(path: &Path) -> Result<Format, Diagnostic> {
     Format::of(&path.to_string_lossy()).ok_or_else(|| {
-        placeless(
-            UNKNOWN_FORMAT,
-            format!("`{}` is no tensor file by its name", path.display()),
-        )
-        .help("names end in .npy, .npz or .safetensors")
+        placeless(UNKNOWN_FORMAT, format!("`{}` is no tensor file by its name", path.display()))
+            .help("names end in .npy, .npz or .safetensors")
     })
 }
 
 /// The bytes of a regular file of at most [`MAX_BYTES`].
 fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
-    let fail = |why: String| {
-        placeless(
-            UNREADABLE,
-            format!("cannot read `{}`: {why}", path.display()),
-        )
-    };
+    let fail = |why: String| placeless(UNREADABLE, format!("cannot read `{}`: {why}", path.display()));
     let about = fs::metadata(path).map_err(|why| fail(reason(&why)))?;
     if !about.is_file() {
         return Err(fail("it is not a regular file".into()));
     }
     let file = File::open(path).map_err(|why| fail(reason(&why)))?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|why| fail(reason(&why)))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|why| fail(reason(&why)))?;
     if bytes.len() as u64 > MAX_BYTES {
         let fact = format!("more than {MAX_BYTES} bytes");
         return Err(Flaw::TooLarge(fact).diagnostic(path));
@@ -222,10 +200,7 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, Diagnostic> {
 /// The number of elements of a shape, or why it is too large.
 pub(crate) fn numel(shape: &[usize]) -> Result<usize, String> {
     if shape.len() > MAX_RANK {
-        return Err(format!(
-            "{} axes, at most {MAX_RANK} are possible",
-            shape.len()
-        ));
+        return Err(format!("{} axes, at most {MAX_RANK} are possible", shape.len()));
     }
     // Arrays need the product of the extents that are not 0 in range, even when one is 0.
     let mut product: usize = 1;
@@ -237,9 +212,7 @@ pub(crate) fn numel(shape: &[usize]) -> Result<usize, String> {
     }
     let count = if shape.contains(&0) { 0 } else { product };
     if count > MAX_ELEMENTS {
-        return Err(format!(
-            "{count} elements, at most {MAX_ELEMENTS} are possible"
-        ));
+        return Err(format!("{count} elements, at most {MAX_ELEMENTS} are possible"));
     }
     Ok(count)
 }

@@ -47,10 +47,7 @@ impl Stream {
     fn pair(self, block: u64) -> [u64; 2] {
         let counter = [low(block), high(block), low(self.number), high(self.number)];
         let [a, b, c, d] = philox(counter, [low(self.seed), high(self.seed)]);
-        [
-            u64::from(b) << 32 | u64::from(a),
-            u64::from(d) << 32 | u64::from(c),
-        ]
+        [u64::from(b) << 32 | u64::from(a), u64::from(d) << 32 | u64::from(c)]
     }
 
     /// Uniform in `[0, 1)`: a multiple of `2^-p`, where the dtype has `p` bits of
@@ -68,12 +65,7 @@ impl Stream {
         let u = ((first >> 11) + 1) as f64 / (1u64 << 53) as f64;
         let angle = 2.0 * std::f64::consts::PI * ((second >> 11) as f64 / (1u64 << 53) as f64);
         let radius = libm::sqrt(-2.0 * libm::log(u));
-        radius
-            * if i.is_multiple_of(2) {
-                libm::cos(angle)
-            } else {
-                libm::sin(angle)
-            }
+        radius * if i.is_multiple_of(2) { libm::cos(angle) } else { libm::sin(angle) }
     }
 
     /// Uniform among the integers `lo..hi`, by the upper half of a product; `lo < hi`.
@@ -101,16 +93,8 @@ mod tests {
     fn philox_gives_the_published_answers() {
         let ones = u32::MAX;
         let cases = [
-            (
-                [0; 4],
-                [0; 2],
-                [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8],
-            ),
-            (
-                [ones; 4],
-                [ones; 2],
-                [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd],
-            ),
+            ([0; 4], [0; 2], [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]),
+            ([ones; 4], [ones; 2], [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]),
             (
                 [0x243f_6a88, 0x85a3_08d3, 0x1319_8a2e, 0x0370_7344],
                 [0xa409_3822, 0x299f_31d0],
@@ -138,10 +122,7 @@ mod tests {
         let draws: Vec<f64> = (0..n).map(|i| stream.normal(i)).collect();
         let mean = draws.iter().sum::<f64>() / n as f64;
         let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n as f64;
-        assert!(
-            mean.abs() < 0.02 && (variance - 1.0).abs() < 0.02,
-            "{mean} {variance}"
-        );
+        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.02, "{mean} {variance}");
     }
 
     #[test]
@@ -152,9 +133,7 @@ mod tests {
             seen[(stream.integer(i, -2, 3) + 2) as usize] += 1;
         }
         assert!(seen.iter().all(|count| *count > 100), "{seen:?}");
-        let wide: Vec<i64> = (0..64)
-            .map(|i| stream.integer(i, i64::MIN, i64::MAX))
-            .collect();
+        let wide: Vec<i64> = (0..64).map(|i| stream.integer(i, i64::MIN, i64::MAX)).collect();
         assert!(wide.iter().any(|x| *x < 0) && wide.iter().any(|x| *x > 0));
         assert_eq!(stream.integer(5, 4, 5), 4);
     }

@@ -53,16 +53,12 @@ impl Argument {
     /// Reads `NAME=VALUE`, where VALUE is a tensor file with `:KEY` for archives, a
     /// literal, or a generator call with `:SEED`; `@DTYPE` may follow each.
     pub fn parse(text: &str) -> Result<Argument, Diagnostic> {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| bad(format!("the argument {} has no `=`", quoted(text))))?;
+        let (name, value) =
+            text.split_once('=').ok_or_else(|| bad(format!("the argument {} has no `=`", quoted(text))))?;
         let name = name.trim();
         let plain = |c: char| c.is_alphanumeric() || c == '_';
         if name.is_empty() || !name.chars().all(plain) {
-            return Err(bad(format!(
-                "{} is not the name of a parameter",
-                quoted(name)
-            )));
+            return Err(bad(format!("{} is not the name of a parameter", quoted(name))));
         }
         let (value, dtype) = match value.rsplit_once('@') {
             Some((value, suffix)) if DType::from_name(suffix.trim()).is_some() => {
@@ -78,11 +74,7 @@ impl Argument {
                 bad(fact)
             })?,
         };
-        Ok(Argument {
-            name: name.to_string(),
-            source,
-            dtype,
-        })
+        Ok(Argument { name: name.to_string(), source, dtype })
     }
 
     /// The tensor this argument stands for.
@@ -95,9 +87,9 @@ impl Argument {
                 convert(tensor, self.dtype, setting.domain).map_err(explain)
             }
             Source::Literal(literal) => literal.tensor(wanted, setting.domain).map_err(explain),
-            Source::Generator(generator) => generator
-                .tensor(wanted, setting.domain, setting.stream)
-                .map_err(explain),
+            Source::Generator(generator) => {
+                generator.tensor(wanted, setting.domain, setting.stream).map_err(explain)
+            }
         }
     }
 }
@@ -125,11 +117,7 @@ fn parse_value(text: &str) -> Result<Source, String> {
         Some(generator) => Ok(Source::Generator(generator)),
         None => Literal::parse(text).map(Source::Literal).map_err(|why| {
             let path = text.contains('/') || text.contains('.') && !text.contains('[');
-            if path {
-                format!("{why}, nor a file ending in .npy, .npz or .safetensors")
-            } else {
-                why
-            }
+            if path { format!("{why}, nor a file ending in .npy, .npz or .safetensors") } else { why }
         }),
     }
 }

@@ -5,7 +5,7 @@
 //! Spans and the texts of preconditions do not count.
 
 use crate::size::{Size, Sym, SymKind};
-use crate::subst::FreeCache;
+use crate::subst::{FreeCache, lets};
 use crate::term::{Binder, Form, Fun, Instance, Term, Var};
 use crate::types::Type;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -50,8 +50,7 @@ impl Names {
     }
 
     fn bind_sym(&mut self, sym: &Sym) {
-        self.syms
-            .insert(sym.clone(), canonical(self.depth, sym.kind()));
+        self.syms.insert(sym.clone(), canonical(self.depth, sym.kind()));
         self.depth += 1;
     }
 
@@ -71,11 +70,7 @@ struct Pairs {
 
 impl Pairs {
     fn inner(&self) -> Pairs {
-        Pairs {
-            left: self.left.clone(),
-            right: self.right.clone(),
-            equal: HashSet::new(),
-        }
+        Pairs { left: self.left.clone(), right: self.right.clone(), equal: HashSet::new() }
     }
 
     fn sizes(&self, a: &Size, b: &Size) -> bool {
@@ -91,6 +86,7 @@ impl Pairs {
     }
 
     fn bind_vars(&mut self, a: &Var, b: &Var) {
+        self.equal.clear();
         self.left.bind_var(a);
         self.right.bind_var(b);
     }
@@ -133,13 +129,8 @@ impl Compare {
     /// Whether both sides read the free names of one node alike.
     fn same(&mut self, scope: &Pairs, term: &Term) -> bool {
         let free = self.free.term(term);
-        free.syms
-            .iter()
-            .all(|s| scope.left.syms.get(s) == scope.right.syms.get(s))
-            && free
-                .vars
-                .iter()
-                .all(|v| scope.left.vars.get(v) == scope.right.vars.get(v))
+        free.syms.iter().all(|s| scope.left.syms.get(s) == scope.right.syms.get(s))
+            && free.vars.iter().all(|v| scope.left.vars.get(v) == scope.right.vars.get(v))
     }
 
     fn lists(&mut self, scope: &mut Pairs, a: &[Term], b: &[Term]) -> bool {
@@ -151,52 +142,47 @@ impl Compare {
             (Form::Size(x), Form::Size(y)) => scope.sizes(x, y),
             (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
             (Form::Var(x), Form::Var(y)) => scope.vars(x, y),
-            (Form::Call(f, x), Form::Call(g, y)) => {
-                self.functions(scope, f, g) && self.lists(scope, x, y)
+            (Form::Call(f, x), Form::Call(g, y)) => self.functions(scope, f, g) && self.lists(scope, x, y),
+            (Form::Read(x, i), Form::Read(y, j)) => self.terms(scope, x, y) && self.lists(scope, i, j),
+            (Form::Comp(m, x), Form::Comp(n, y)) => {
+                scope.enter(m, n).is_some_and(|mut inner| self.terms(&mut inner, x, y))
             }
-            (Form::Read(x, i), Form::Read(y, j)) => {
-                self.terms(scope, x, y) && self.lists(scope, i, j)
-            }
-            (Form::Comp(m, x), Form::Comp(n, y)) => scope
-                .enter(m, n)
-                .is_some_and(|mut inner| self.terms(&mut inner, x, y)),
             (Form::Reduce(x), Form::Reduce(y)) => {
                 let inner = scope.enter(&x.binders, &y.binders);
-                x.op == y.op
-                    && inner.is_some_and(|mut inner| self.terms(&mut inner, &x.body, &y.body))
+                x.op == y.op && inner.is_some_and(|mut inner| self.terms(&mut inner, &x.body, &y.body))
             }
             (Form::If(c, x, y), Form::If(d, z, w)) => {
                 self.terms(scope, c, d) && self.terms(scope, x, z) && self.terms(scope, y, w)
             }
-            (Form::Let(v, x, s), Form::Let(w, y, t)) => {
+            (Form::Let(..), Form::Let(..)) => {
+                let ((left, x), (right, y)) = (lets(a), lets(b));
                 let mut inner = scope.inner();
-                inner.bind_vars(v, w);
-                self.terms(scope, x, y) && self.terms(&mut inner, s, t)
+                left.len() == right.len()
+                    && left.iter().zip(&right).all(|((v, s), (w, t))| {
+                        let equal = self.terms(&mut inner, s, t);
+                        inner.bind_vars(v, w);
+                        equal
+                    })
+                    && self.terms(&mut inner, x, y)
             }
             (Form::Tuple(x), Form::Tuple(y)) => self.lists(scope, x, y),
             (Form::Loop(x), Form::Loop(y)) => {
                 let init = |l: &crate::term::Loop| l.state.iter().map(|s| s.1.clone()).collect();
                 let (init_x, init_y): (Vec<Term>, Vec<Term>) = (init(x), init(y));
-                let Some(mut inner) = scope.enter(x.counter.as_slice(), y.counter.as_slice())
-                else {
+                let Some(mut inner) = scope.enter(x.counter.as_slice(), y.counter.as_slice()) else {
                     return false;
                 };
-                x.state
-                    .iter()
-                    .zip(&y.state)
-                    .for_each(|(s, t)| inner.bind_vars(&s.0, &t.0));
+                x.state.iter().zip(&y.state).for_each(|(s, t)| inner.bind_vars(&s.0, &t.0));
                 self.lists(scope, &init_x, &init_y)
                     && self.lists(&mut inner, x.condition.as_slice(), y.condition.as_slice())
                     && self.terms(&mut inner, &x.step, &y.step)
             }
             (Form::Write(x), Form::Write(y)) => {
                 self.terms(scope, &x.base, &y.base)
-                    && scope
-                        .enter(&x.binders, &y.binders)
-                        .is_some_and(|mut inner| {
-                            self.lists(&mut inner, &x.index, &y.index)
-                                && self.terms(&mut inner, &x.value, &y.value)
-                        })
+                    && scope.enter(&x.binders, &y.binders).is_some_and(|mut inner| {
+                        self.lists(&mut inner, &x.index, &y.index)
+                            && self.terms(&mut inner, &x.value, &y.value)
+                    })
             }
             _ => false,
         }
@@ -215,11 +201,7 @@ impl Compare {
     fn instances(&mut self, scope: &Pairs, a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
         if Arc::ptr_eq(a, b) {
             let free = self.free.instance(a);
-            if free
-                .syms
-                .iter()
-                .all(|s| scope.left.syms.get(s) == scope.right.syms.get(s))
-            {
+            if free.syms.iter().all(|s| scope.left.syms.get(s) == scope.right.syms.get(s)) {
                 return true;
             }
         }
@@ -227,9 +209,7 @@ impl Compare {
         let alike = a.name == b.name
             && a.params.len() == b.params.len()
             && a.requires.len() == b.requires.len()
-            && types
-                .clone()
-                .all(|(p, q)| scope.left.ty(&p.1) == scope.right.ty(&q.1));
+            && types.clone().all(|(p, q)| scope.left.ty(&p.1) == scope.right.ty(&q.1));
         if !alike {
             return false;
         }
@@ -288,10 +268,7 @@ impl Naming {
     }
 
     fn inner(&self) -> Naming {
-        Naming {
-            names: self.names.clone(),
-            done: HashMap::new(),
-        }
+        Naming { names: self.names.clone(), done: HashMap::new() }
     }
 }
 
@@ -373,11 +350,15 @@ impl Keys {
                 hash = Fnv::tagged(7);
                 self.list(scope, &[c.clone(), a.clone(), b.clone()], &mut hash);
             }
-            Form::Let(v, value, body) => {
+            Form::Let(..) => {
                 hash = Fnv::tagged(8);
-                self.term(scope, value).hash(&mut hash);
+                let (chain, body) = lets(term);
                 let mut inner = scope.inner();
-                inner.names.bind_var(v);
+                for (v, value) in chain {
+                    self.term(&mut inner, value).hash(&mut hash);
+                    inner.done.clear();
+                    inner.names.bind_var(v);
+                }
                 self.term(&mut inner, body).hash(&mut hash);
             }
             Form::Tuple(parts) => {
@@ -386,9 +367,7 @@ impl Keys {
             }
             Form::Loop(l) => {
                 hash = Fnv::tagged(10);
-                l.state
-                    .iter()
-                    .for_each(|(_, t)| self.term(scope, t).hash(&mut hash));
+                l.state.iter().for_each(|(_, t)| self.term(scope, t).hash(&mut hash));
                 let mut inner = self.enter(scope, l.counter.as_slice(), &mut hash);
                 l.state.iter().for_each(|(v, _)| inner.names.bind_var(v));
                 self.list(&mut inner, l.condition.as_slice(), &mut hash);

@@ -8,7 +8,7 @@
 //! bounded; a limit met means "not entailed".
 
 use crate::entail::{Cond, Entails};
-use crate::linear::{self, Row};
+use crate::linear::{self, Fuel, Row};
 use crate::simplify;
 use crate::size::{Atom, Monomial, Size, Sym, SymKind};
 use crate::subst::Subst;
@@ -26,6 +26,10 @@ const CASES: u32 = 48;
 const ROUNDS: usize = 24;
 /// Inequalities taken into one linear system, products included.
 const ROWS: usize = 96;
+/// Work on one question: some hundredths of a second.
+const FUEL: u64 = 3_000_000;
+/// What a product of two terms costs beside a step of linear arithmetic.
+const TERM: usize = 100;
 /// Facts beyond this many are dropped.
 const FACTS: usize = 64;
 
@@ -33,34 +37,46 @@ impl Entails for Arith {
     fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
         match goal {
             Cond::True => return true,
-            Cond::And(parts) => return parts.iter().all(|g| self.entails(facts, g)),
+            Cond::And(parts) => {
+                // What is proved helps with the rest.
+                let mut known = facts.to_vec();
+                return parts.iter().all(|g| {
+                    let holds = self.entails(&known, g);
+                    known.push(g.clone());
+                    holds
+                });
+            }
             _ if facts.contains(goal) => return true,
             Cond::NonNeg(p) if nonneg_by_sign(p, &is_natural_sym) => return true,
             _ => {}
         }
         let mut problem = Problem::about(facts, goal);
-        let mut cases = CASES;
-        problem.refuted(&mut cases)
+        problem.refuted(&mut Work { cases: CASES, fuel: Fuel::new(FUEL) })
     }
 }
 
 /// The engine without substitution and case splits, for the questions that arise
 /// while a problem is being simplified.
-pub(crate) struct Linear;
+struct Linear<'a>(&'a Fuel);
 
-impl Entails for Linear {
+/// What is left to spend on one question.
+struct Work {
+    cases: u32,
+    fuel: Fuel,
+}
+
+impl Entails for Linear<'_> {
     fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
         match goal {
             Cond::True => true,
             Cond::And(parts) => parts.iter().all(|g| self.entails(facts, g)),
             Cond::Zero(p) => {
-                self.entails(facts, &Cond::non_neg(p.clone()))
-                    && self.entails(facts, &Cond::non_neg(-p))
+                self.entails(facts, &Cond::non_neg(p.clone())) && self.entails(facts, &Cond::non_neg(-p))
             }
             Cond::NonNeg(p) if nonneg_by_sign(p, &is_natural_sym) => true,
             Cond::NonNeg(_) => {
                 let problem = Problem::about(facts, goal);
-                problem.absurd || problem.linear_contradiction()
+                problem.absurd || problem.linear_contradiction(self.0)
             }
             Cond::False | Cond::NonZero(_) | Cond::Or(_) => false,
         }
@@ -73,15 +89,11 @@ fn is_natural_sym(atom: &Atom) -> bool {
 
 /// Whether every value of the atoms that respects `natural` makes the monomial `>= 0`.
 fn natural_monomial(monomial: &Monomial, natural: &dyn Fn(&Atom) -> bool) -> bool {
-    monomial
-        .iter()
-        .all(|(atom, power)| power % 2 == 0 || natural(atom))
+    monomial.iter().all(|(atom, power)| power % 2 == 0 || natural(atom))
 }
 
 fn nonneg_by_sign(p: &Size, natural: &dyn Fn(&Atom) -> bool) -> bool {
-    p.terms()
-        .iter()
-        .all(|(m, c)| !c.is_negative() && natural_monomial(m, natural))
+    p.terms().iter().all(|(m, c)| !c.is_negative() && natural_monomial(m, natural))
 }
 
 /// A conjunction to be shown unsatisfiable.
@@ -106,10 +118,7 @@ impl Problem {
         let mut reached = BTreeSet::new();
         goal.collect_syms(&mut reached);
         if reached.is_empty() {
-            parts
-                .iter()
-                .take(FACTS)
-                .for_each(|f| problem.assume((*f).clone()));
+            parts.iter().take(FACTS).for_each(|f| problem.assume((*f).clone()));
             return problem;
         }
         let mut pending: Vec<(BTreeSet<Sym>, &Cond)> = Vec::new();
@@ -120,9 +129,8 @@ impl Problem {
         }
         let mut taken = 0;
         loop {
-            let (near, far): (Vec<_>, Vec<_>) = pending
-                .into_iter()
-                .partition(|(syms, _)| !syms.is_disjoint(&reached));
+            let (near, far): (Vec<_>, Vec<_>) =
+                pending.into_iter().partition(|(syms, _)| !syms.is_disjoint(&reached));
             if near.is_empty() {
                 return problem;
             }
@@ -151,9 +159,7 @@ impl Problem {
 
     fn conds(&self) -> Vec<Cond> {
         let nonneg = self.nonneg.iter().cloned().map(Cond::NonNeg);
-        nonneg
-            .chain(self.zero.iter().cloned().map(Cond::Zero))
-            .collect()
+        nonneg.chain(self.zero.iter().cloned().map(Cond::Zero)).collect()
     }
 
     /// Replaces every size.
@@ -161,36 +167,30 @@ impl Problem {
         let old = std::mem::take(self);
         self.absurd = old.absurd;
         self.witnesses = old.witnesses;
-        old.nonneg
-            .iter()
-            .for_each(|p| self.assume(Cond::non_neg(f(p))));
-        old.zero
-            .iter()
-            .for_each(|p| self.assume(Cond::eq(&f(p), &Size::zero())));
-        old.nonzero
-            .iter()
-            .for_each(|p| self.assume(Cond::ne(&f(p), &Size::zero())));
+        old.nonneg.iter().for_each(|p| self.assume(Cond::non_neg(f(p))));
+        old.zero.iter().for_each(|p| self.assume(Cond::eq(&f(p), &Size::zero())));
+        old.nonzero.iter().for_each(|p| self.assume(Cond::ne(&f(p), &Size::zero())));
         for choice in old.choices {
             self.assume(Cond::or(choice.iter().map(|c| c.map(f))));
         }
     }
 
-    fn refuted(&mut self, cases: &mut u32) -> bool {
-        self.close();
-        if self.absurd || self.linear_contradiction() {
+    fn refuted(&mut self, work: &mut Work) -> bool {
+        self.close(&work.fuel);
+        if self.absurd || self.linear_contradiction(&work.fuel) {
             return true;
         }
         let Some(branches) = self.split() else {
             return false;
         };
         for branch in branches {
-            if *cases == 0 {
+            if work.cases == 0 || !work.fuel.spend(1) {
                 return false;
             }
-            *cases -= 1;
+            work.cases -= 1;
             let mut case = self.clone();
             case.assume(branch);
-            if !case.refuted(cases) {
+            if !case.refuted(work) {
                 return false;
             }
         }
@@ -198,7 +198,7 @@ impl Problem {
     }
 
     /// Solves equations, gives divisibility facts a witness, simplifies.
-    fn close(&mut self) {
+    fn close(&mut self, fuel: &Fuel) {
         let mut simplified = false;
         for _ in 0..ROUNDS {
             if self.absurd {
@@ -218,7 +218,7 @@ impl Problem {
                 }
             } else if !simplified && self.structured() {
                 simplified = true;
-                self.simplify();
+                self.simplify(fuel);
             } else {
                 return;
             }
@@ -245,29 +245,21 @@ impl Problem {
 
     fn structured(&self) -> bool {
         let sizes = self.nonneg.iter().chain(&self.zero).chain(&self.nonzero);
-        sizes.clone().any(|p| {
-            p.terms()
-                .iter()
-                .flat_map(|(m, _)| m)
-                .any(|(a, _)| !matches!(a, Atom::Sym(_)))
-        }) || !self.choices.is_empty()
+        sizes.clone().any(|p| p.terms().iter().flat_map(|(m, _)| m).any(|(a, _)| !matches!(a, Atom::Sym(_))))
+            || !self.choices.is_empty()
     }
 
     /// Simplifies under the facts. Old forms stay: what decided a minimum may be the
     /// very fact that it stands in.
-    fn simplify(&mut self) {
+    fn simplify(&mut self, fuel: &Fuel) {
         let facts = self.conds();
         let old = self.clone();
-        self.rewrite(&|p| simplify::size(p, &facts, &Linear));
+        self.rewrite(&|p| simplify::size(p, &facts, &Linear(fuel)));
         if self.absurd {
             return;
         }
-        old.nonneg
-            .into_iter()
-            .for_each(|p| push_new(&mut self.nonneg, p));
-        old.zero
-            .into_iter()
-            .for_each(|p| push_new(&mut self.zero, p));
+        old.nonneg.into_iter().for_each(|p| push_new(&mut self.nonneg, p));
+        old.zero.into_iter().for_each(|p| push_new(&mut self.zero, p));
     }
 
     /// Cases that cover everything, if something is left to split.
@@ -293,28 +285,20 @@ impl Problem {
             return undecided;
         }
         let p = self.nonzero.remove(0);
-        Some(vec![
-            Cond::non_neg(&p - &Size::one()),
-            Cond::non_neg(&-&p - &Size::one()),
-        ])
+        Some(vec![Cond::non_neg(&p - &Size::one()), Cond::non_neg(&-&p - &Size::one())])
     }
 
     /// `p >= 0` by the signs of its terms or by one fact.
     fn natural(&self, p: &Size) -> bool {
         // Atoms of facts count by kind only, else two facts could vouch for each other.
         nonneg_by_sign(p, &|a: &Atom| self.natural_atom(a))
-            || self
-                .nonneg
-                .iter()
-                .any(|f| nonneg_by_sign(&(p - f), &is_natural_sym))
+            || self.nonneg.iter().any(|f| nonneg_by_sign(&(p - f), &is_natural_sym))
     }
 
     fn natural_atom(&self, atom: &Atom) -> bool {
         let given = || {
             let value = Size::atom(atom.clone());
-            self.nonneg
-                .iter()
-                .any(|f| nonneg_by_sign(&(&value - f), &is_natural_sym))
+            self.nonneg.iter().any(|f| nonneg_by_sign(&(&value - f), &is_natural_sym))
         };
         match atom {
             Atom::Sym(s) => s.is_natural() || given(),
@@ -329,41 +313,34 @@ impl Problem {
         let natural = |a: &Atom| is_natural_sym(a);
         let positive_atom = |atom: &Atom| {
             let less = &Size::atom(atom.clone()) - &Size::one();
-            self.nonneg
-                .iter()
-                .any(|f| nonneg_by_sign(&(&less - f), &natural))
+            self.nonneg.iter().any(|f| nonneg_by_sign(&(&less - f), &natural))
         };
         let less = d - &Size::one();
         nonneg_by_sign(&less, &natural)
-            || self
-                .nonneg
-                .iter()
-                .any(|f| nonneg_by_sign(&(&less - f), &natural))
+            || self.nonneg.iter().any(|f| nonneg_by_sign(&(&less - f), &natural))
             || (nonneg_by_sign(d, &natural)
-                && d.terms()
-                    .iter()
-                    .any(|(m, _)| m.iter().all(|(a, _)| positive_atom(a))))
+                && d.terms().iter().any(|(m, _)| m.iter().all(|(a, _)| positive_atom(a))))
     }
 
-    fn linear_contradiction(&self) -> bool {
+    fn linear_contradiction(&self, fuel: &Fuel) -> bool {
         let mut rows = self.nonneg.clone();
         for p in &self.zero {
             rows.extend([p.clone(), -p]);
         }
-        if rows.is_empty() {
+        let terms: usize = rows.iter().map(|p| p.terms().len()).sum();
+        if rows.is_empty() || !fuel.spend(TERM * terms) {
             return false;
         }
         let mut known = BTreeMap::new();
         self.definitions(&mut rows, &mut known);
         let natural = |a: &Atom| known.get(a).copied().unwrap_or_else(|| is_natural_sym(a));
         rows.truncate(ROWS);
-        let linear = system_infeasible(&rows, &natural);
-        if linear {
+        if system_infeasible(&rows, &natural, fuel) {
             return true;
         }
         let before = rows.len();
-        add_products(&mut rows, &natural);
-        rows.len() > before && system_infeasible(&rows, &natural)
+        add_products(&mut rows, &natural, fuel);
+        rows.len() > before && system_infeasible(&rows, &natural, fuel)
     }
 
     /// Adds what divisions, minima and maxima satisfy, and notes which atoms are natural.
@@ -395,7 +372,23 @@ impl Problem {
             }
             known.insert(atom.clone(), self.natural_atom(&atom));
         }
+        self.positive_monomials(rows);
         rows.retain(|p| !p.is_zero());
+    }
+
+    /// Adds `m >= 1` for products of factors that are.
+    fn positive_monomials(&self, rows: &mut Vec<Size>) {
+        let mut positive: BTreeMap<&Atom, bool> = BTreeMap::new();
+        let mut found = BTreeSet::new();
+        for (m, _) in rows.iter().flat_map(|p| p.terms()).filter(|(m, _)| degree(m) >= 2) {
+            let mut factors = m.iter().map(|(atom, _)| atom);
+            if factors
+                .all(|atom| *positive.entry(atom).or_insert_with(|| self.positive(&Size::atom(atom.clone()))))
+            {
+                found.insert(&monomial_size(m) - &Size::one());
+            }
+        }
+        rows.extend(found);
     }
 }
 
@@ -418,9 +411,7 @@ pub(crate) fn solutions(facts: &[Cond]) -> Subst {
         found.iter_mut().for_each(|(_, v)| *v = step.size(v));
         found.push((sym, value));
     }
-    found
-        .into_iter()
-        .fold(Subst::new(), |s, (sym, value)| s.with_size(&sym, value))
+    found.into_iter().fold(Subst::new(), |s, (sym, value)| s.with_size(&sym, value))
 }
 
 fn push_new(list: &mut Vec<Size>, p: Size) {
@@ -451,11 +442,7 @@ fn solved(p: &Size) -> Option<(Sym, Size)> {
         if rest.mentions(sym) {
             return None;
         }
-        let sign = if c.is_negative() {
-            BigInt::one()
-        } else {
-            -BigInt::one()
-        };
+        let sign = if c.is_negative() { BigInt::one() } else { -BigInt::one() };
         Some((sym.clone(), divided(&rest, &content).scale(&sign)))
     })
 }
@@ -479,31 +466,22 @@ fn structured_atoms(p: &Size, into: &mut BTreeSet<Atom>) {
 
 /// Products of rows with monomials that occur as cofactors: `f >= 0` and a natural
 /// `k` give `f*k >= 0`. Also products of two rows that bring nothing new.
-fn add_products(rows: &mut Vec<Size>, natural: &dyn Fn(&Atom) -> bool) {
-    let monomials: BTreeSet<&Monomial> = rows
-        .iter()
-        .flat_map(|p| p.terms().iter().map(|(m, _)| m))
-        .collect();
-    let high: Vec<&Monomial> = monomials
-        .iter()
-        .copied()
-        .filter(|m| degree(m) >= 2)
-        .collect();
+fn add_products(rows: &mut Vec<Size>, natural: &dyn Fn(&Atom) -> bool, fuel: &Fuel) {
+    let monomials: BTreeSet<&Monomial> = rows.iter().flat_map(|p| p.terms().iter().map(|(m, _)| m)).collect();
+    let high: Vec<&Monomial> = monomials.iter().copied().filter(|m| degree(m) >= 2).collect();
     if high.is_empty() {
         return;
     }
-    let novelty = |p: &Size| {
-        p.terms()
-            .iter()
-            .filter(|(m, _)| !monomials.contains(m))
-            .count()
-    };
+    let novelty = |p: &Size| p.terms().iter().filter(|(m, _)| !monomials.contains(m)).count();
     let mut found: BTreeSet<(usize, Size)> = BTreeSet::new();
     for row in rows.iter() {
         let mut tried = BTreeSet::new();
         for (m, _) in row.terms().iter().filter(|(m, _)| !m.is_empty()) {
             for cofactor in high.iter().filter_map(|h| quotient(h, m)) {
-                if natural_monomial(&cofactor, natural) && tried.insert(cofactor.clone()) {
+                if natural_monomial(&cofactor, natural)
+                    && tried.insert(cofactor.clone())
+                    && fuel.spend(TERM * row.terms().len())
+                {
                     let product = row * &monomial_size(&cofactor);
                     found.insert((novelty(&product), product));
                 }
@@ -511,10 +489,7 @@ fn add_products(rows: &mut Vec<Size>, natural: &dyn Fn(&Atom) -> bool) {
         }
     }
     for (k, f) in rows.iter().enumerate().take(16) {
-        for g in rows[..k]
-            .iter()
-            .filter(|g| g.terms().len() * f.terms().len() <= 24)
-        {
+        for g in rows[..k].iter().filter(|g| g.terms().len() * f.terms().len() <= 24) {
             let product = f * g;
             if novelty(&product) == 0 {
                 found.insert((0, product));
@@ -522,12 +497,8 @@ fn add_products(rows: &mut Vec<Size>, natural: &dyn Fn(&Atom) -> bool) {
         }
     }
     let room = ROWS.saturating_sub(rows.len());
-    let extra: Vec<Size> = found
-        .into_iter()
-        .filter(|(new, _)| *new <= 2)
-        .take(room)
-        .map(|(_, p)| p)
-        .collect();
+    let extra: Vec<Size> =
+        found.into_iter().filter(|(new, _)| *new <= 2).take(room).map(|(_, p)| p).collect();
     rows.extend(extra);
 }
 
@@ -542,11 +513,7 @@ pub(crate) fn quotient(whole: &Monomial, part: &Monomial) -> Option<Monomial> {
         let left = rest.get_mut(atom)?;
         *left = left.checked_sub(*power)?;
     }
-    let rest: Monomial = rest
-        .into_iter()
-        .filter(|(_, p)| *p > 0)
-        .map(|(a, p)| (a.clone(), p))
-        .collect();
+    let rest: Monomial = rest.into_iter().filter(|(_, p)| *p > 0).map(|(a, p)| (a.clone(), p)).collect();
     (!rest.is_empty()).then_some(rest)
 }
 
@@ -557,15 +524,12 @@ pub(crate) fn monomial_size(monomial: &Monomial) -> Size {
     })
 }
 
-fn system_infeasible(sizes: &[Size], natural: &dyn Fn(&Atom) -> bool) -> bool {
+fn system_infeasible(sizes: &[Size], natural: &dyn Fn(&Atom) -> bool, fuel: &Fuel) -> bool {
     let mut unknowns: BTreeMap<&Monomial, usize> = BTreeMap::new();
     let mut signs = Vec::new();
     let mut rows = Vec::new();
     for size in sizes {
-        let mut row = Row {
-            coefficients: Vec::new(),
-            constant: 0,
-        };
+        let mut row = Row { coefficients: Vec::new(), constant: 0 };
         let mut fits = true;
         for (m, c) in size.terms() {
             let Some(c) = c.to_i128().filter(|c| c.unsigned_abs() < 1 << 64) else {
@@ -586,5 +550,5 @@ fn system_infeasible(sizes: &[Size], natural: &dyn Fn(&Atom) -> bool) -> bool {
             rows.push(row.tightened());
         }
     }
-    linear::infeasible(&rows, &signs)
+    linear::infeasible(&rows, &signs, fuel)
 }

@@ -54,16 +54,8 @@ impl Obligation {
 
 /// The obligations of a term, in evaluation order: each may assume the earlier ones
 /// of its own path.
-pub fn definedness(
-    term: &Term,
-    fresh: &mut Fresh,
-    limits: Limits,
-) -> Result<Vec<Obligation>, UnfoldError> {
-    let mut walk = Walk {
-        machine: Machine::new(fresh, limits),
-        path: Vec::new(),
-        found: Vec::new(),
-    };
+pub fn definedness(term: &Term, fresh: &mut Fresh, limits: Limits) -> Result<Vec<Obligation>, UnfoldError> {
+    let mut walk = Walk { machine: Machine::new(fresh, limits), path: Vec::new(), found: Vec::new() };
     walk.term(term, &Env::default())?;
     Ok(walk.found)
 }
@@ -81,13 +73,7 @@ impl Walk<'_> {
             Some(Cond::False) => Term::bool(false, span),
             _ => need,
         };
-        self.found.push(Obligation {
-            path: self.path.clone(),
-            need,
-            class,
-            text,
-            span,
-        });
+        self.found.push(Obligation { path: self.path.clone(), need, class, text, span });
     }
 
     fn need_cond(&mut self, cond: &Cond, class: ErrorClass, text: String, span: Span) {
@@ -129,10 +115,8 @@ impl Walk<'_> {
             }
             Form::Read(base, index) => {
                 self.terms(index, env)?;
-                let at: Result<Vec<Term>, _> = index
-                    .iter()
-                    .map(|t| Ok(self.machine.scalar(t, env)?.term))
-                    .collect();
+                let at: Result<Vec<Term>, _> =
+                    index.iter().map(|t| Ok(self.machine.scalar(t, env)?.term)).collect();
                 self.element(base, &at?, env)
             }
             Form::Comp(binders, body) => {
@@ -140,9 +124,9 @@ impl Walk<'_> {
                 self.term(body, &inner)
             }
             Form::Reduce(Reduce { binders, body, .. }) => self.reduce(binders, body, env, span),
-            Form::If(c, a, b) => self.branches(c, env, &mut |s, taken| {
-                s.term(if taken { a } else { b }, env)
-            }),
+            Form::If(c, a, b) => {
+                self.branches(c, env, &mut |s, taken| s.term(if taken { a } else { b }, env))
+            }
             Form::Let(v, value, body) => {
                 self.term(value, env)?;
                 self.term(body, &env.with_var(v, value, env))
@@ -167,17 +151,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn scalar(
-        &mut self,
-        fun: Scalar,
-        args: &[Term],
-        env: &Env,
-        span: Span,
-    ) -> Result<(), UnfoldError> {
-        let dividing = matches!(
-            fun,
-            Scalar::FloorDivide | Scalar::TruncDivide | Scalar::Remainder | Scalar::Fmod
-        );
+    fn scalar(&mut self, fun: Scalar, args: &[Term], env: &Env, span: Span) -> Result<(), UnfoldError> {
+        let dividing =
+            matches!(fun, Scalar::FloorDivide | Scalar::TruncDivide | Scalar::Remainder | Scalar::Fmod);
         if let (true, [_, divisor]) = (dividing, args)
             && let Some(t) = divisor.tensor_type()
             && !t.dtype.is_float()
@@ -192,12 +168,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn instance(
-        &mut self,
-        instance: &Arc<Instance>,
-        args: &[Term],
-        env: &Env,
-    ) -> Result<(), UnfoldError> {
+    fn instance(&mut self, instance: &Arc<Instance>, args: &[Term], env: &Env) -> Result<(), UnfoldError> {
         let inner = env.with_params(instance, args);
         for require in &instance.requires {
             self.term(&require.cond, &inner)?;
@@ -226,9 +197,9 @@ impl Walk<'_> {
                 let inner = bound.fold(env.clone(), |e, (b, i)| e.with_sym(&b.sym, i.clone()));
                 self.term(body, &inner)?;
             }
-            Form::If(c, a, b) => self.branches(c, env, &mut |s, taken| {
-                s.element(if taken { a } else { b }, at, env)
-            })?,
+            Form::If(c, a, b) => {
+                self.branches(c, env, &mut |s, taken| s.element(if taken { a } else { b }, at, env))?
+            }
             Form::Let(v, value, body) => {
                 self.term(value, env)?;
                 self.element(body, at, &env.with_var(v, value, env))?;
@@ -256,10 +227,7 @@ impl Walk<'_> {
         let mut needs = Vec::new();
         for (extent, at) in env.sizes(shape, span)?.iter().zip(at) {
             let (need, kind) = match at.as_size() {
-                Some(p) => (
-                    Term::cond(&Cond::within(&Size::zero(), p, extent), span),
-                    "the index",
-                ),
+                Some(p) => (Term::cond(&Cond::within(&Size::zero(), p, extent), span), "the index"),
                 None => (data_in_range(at, extent, span), "the index from data"),
             };
             let text = format!("{kind} lies in 0..{extent}");
@@ -291,19 +259,11 @@ impl Walk<'_> {
     }
 
     /// A negative extent of a reduction is an empty one; extents see earlier binders.
-    fn reduce(
-        &mut self,
-        binders: &[Binder],
-        body: &Term,
-        env: &Env,
-        span: Span,
-    ) -> Result<(), UnfoldError> {
+    fn reduce(&mut self, binders: &[Binder], body: &Term, env: &Env, span: Span) -> Result<(), UnfoldError> {
         let mut inner = env.clone();
         for binder in binders {
             self.size(&binder.extent, &inner, span)?;
-            let (new, scope) = self
-                .machine
-                .bind(std::slice::from_ref(binder), &inner, span)?;
+            let (new, scope) = self.machine.bind(std::slice::from_ref(binder), &inner, span)?;
             self.path.extend(new.into_iter().map(Guard::Index));
             inner = scope;
         }
@@ -325,8 +285,7 @@ impl Walk<'_> {
             _ => {}
         }
         for truth in [true, false] {
-            self.path
-                .push(Guard::Holds(if truth { c.clone() } else { negated(&c) }));
+            self.path.push(Guard::Holds(if truth { c.clone() } else { negated(&c) }));
             branch(self, truth)?;
             self.path.pop();
         }
@@ -337,11 +296,7 @@ impl Walk<'_> {
     /// the left side does not decide.
     fn guarded(&mut self, fun: Scalar, args: &[Term], env: &Env) -> Result<(), UnfoldError> {
         self.branches(&args[0], env, &mut |s, truth| {
-            if truth == (fun == Scalar::LogicalAnd) {
-                s.term(&args[1], env)
-            } else {
-                Ok(())
-            }
+            if truth == (fun == Scalar::LogicalAnd) { s.term(&args[1], env) } else { Ok(()) }
         })
     }
 }

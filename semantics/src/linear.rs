@@ -6,6 +6,23 @@
 //! a cone, so the simplex method starts at its apex and ends at a ray or at none.
 
 use num_integer::Integer;
+use std::cell::Cell;
+
+/// Work left for one question; a unit is about one step of arithmetic.
+pub(crate) struct Fuel(Cell<u64>);
+
+impl Fuel {
+    pub(crate) fn new(units: u64) -> Fuel {
+        Fuel(Cell::new(units))
+    }
+
+    /// Whether there was enough.
+    pub(crate) fn spend(&self, units: usize) -> bool {
+        let left = self.0.get().checked_sub(units as u64);
+        self.0.set(left.unwrap_or(0));
+        left.is_some()
+    }
+}
 
 /// `sum coefficient * unknown + constant >= 0`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,9 +37,7 @@ impl Row {
     pub fn tightened(mut self) -> Row {
         let content = self.coefficients.iter().fold(0, |g: i128, (_, c)| g.gcd(c));
         if content > 1 {
-            self.coefficients
-                .iter_mut()
-                .for_each(|(_, c)| *c /= content);
+            self.coefficients.iter_mut().for_each(|(_, c)| *c /= content);
             self.constant = Integer::div_floor(&self.constant, &content);
         }
         self
@@ -37,8 +52,8 @@ const STEEP: usize = 40;
 
 /// Whether no assignment satisfies all rows; unknown `j` is `>= 0` where `natural[j]`.
 /// `false` also where a limit or a 128-bit overflow is met.
-pub(crate) fn infeasible(rows: &[Row], natural: &[bool]) -> bool {
-    Dictionary::new(rows, natural).find_ray().unwrap_or(false)
+pub(crate) fn infeasible(rows: &[Row], natural: &[bool], fuel: &Fuel) -> bool {
+    fuel.spend(rows.len() * natural.len()) && Dictionary::new(rows, natural).find_ray(fuel).unwrap_or(false)
 }
 
 /// Every basic variable as a linear form in the nonbasic ones, up to a positive
@@ -58,13 +73,7 @@ impl Dictionary {
         for (unknown, natural) in natural.iter().enumerate() {
             let form: Vec<i128> = rows
                 .iter()
-                .map(|row| {
-                    row.coefficients
-                        .iter()
-                        .filter(|(u, _)| *u == unknown)
-                        .map(|t| -t.1)
-                        .sum()
-                })
+                .map(|row| row.coefficients.iter().filter(|(u, _)| *u == unknown).map(|t| -t.1).sum())
                 .collect();
             if !natural {
                 forms.push(form.iter().map(|c: &i128| -c).collect());
@@ -81,7 +90,7 @@ impl Dictionary {
     }
 
     /// `None` on overflow or too many steps.
-    fn find_ray(&mut self) -> Option<bool> {
+    fn find_ray(&mut self, fuel: &Fuel) -> Option<bool> {
         for step in 0..PIVOTS {
             let falling = (0..self.goal.len()).filter(|e| self.goal[*e] < 0);
             let entering = if step < STEEP {
@@ -96,6 +105,9 @@ impl Dictionary {
             let Some(leaving) = blocking.min_by_key(|r| self.basic[*r]) else {
                 return Some(true);
             };
+            if !fuel.spend(self.goal.len() * (self.forms.len() + 1)) {
+                return None;
+            }
             self.pivot(leaving, entering)?;
         }
         None
@@ -148,39 +160,30 @@ fn reduce(form: &mut [i128]) {
 mod tests {
     use super::*;
 
+    fn refuted(rows: &[Row], natural: &[bool]) -> bool {
+        infeasible(rows, natural, &Fuel::new(1000))
+    }
+
     fn row(coefficients: &[(usize, i128)], constant: i128) -> Row {
-        Row {
-            coefficients: coefficients.to_vec(),
-            constant,
-        }
+        Row { coefficients: coefficients.to_vec(), constant }
     }
 
     #[test]
     fn contradictions_are_found() {
         // x >= 3 and x <= 2
-        assert!(infeasible(
-            &[row(&[(0, 1)], -3), row(&[(0, -1)], 2)],
-            &[false]
-        ));
+        assert!(refuted(&[row(&[(0, 1)], -3), row(&[(0, -1)], 2)], &[false]));
         // x <= -1 for a natural x
-        assert!(infeasible(&[row(&[(0, -1)], -1)], &[true]));
+        assert!(refuted(&[row(&[(0, -1)], -1)], &[true]));
         // x + y <= 1, x >= 1, y >= 1
-        let rows = [
-            row(&[(0, -1), (1, -1)], 1),
-            row(&[(0, 1)], -1),
-            row(&[(1, 1)], -1),
-        ];
-        assert!(infeasible(&rows, &[false, false]));
+        let rows = [row(&[(0, -1), (1, -1)], 1), row(&[(0, 1)], -1), row(&[(1, 1)], -1)];
+        assert!(refuted(&rows, &[false, false]));
     }
 
     #[test]
     fn solvable_systems_stay() {
-        assert!(!infeasible(&[row(&[(0, -1)], -1)], &[false]));
-        assert!(!infeasible(
-            &[row(&[(0, 2)], -1), row(&[(0, -2)], 1)],
-            &[true]
-        ));
-        assert!(!infeasible(&[], &[]));
+        assert!(!refuted(&[row(&[(0, -1)], -1)], &[false]));
+        assert!(!refuted(&[row(&[(0, 2)], -1), row(&[(0, -2)], 1)], &[true]));
+        assert!(!refuted(&[], &[]));
     }
 
     #[test]

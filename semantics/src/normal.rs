@@ -10,9 +10,10 @@ use crate::arith;
 use crate::entail::{Cond, Entails};
 use crate::scalar::Scalar;
 use crate::simplify;
-use crate::size::Size;
+use crate::size::{Atom, Size};
 use crate::subst::{Fresh, Subst};
 use crate::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+use num_traits::Zero;
 
 /// Binders of one reduction that are tried in every order.
 const PERMUTED: usize = 3;
@@ -24,19 +25,9 @@ pub fn normalize(term: &Term, facts: &[Cond], engine: &dyn Entails) -> Term {
     let solutions = arith::solutions(facts);
     let term = solutions.term(term, &mut fresh);
     let mut facts: Vec<Cond> = facts.to_vec();
-    facts.extend(
-        facts
-            .clone()
-            .iter()
-            .map(|f| solutions.cond(f))
-            .filter(|f| *f != Cond::True),
-    );
+    facts.extend(facts.clone().iter().map(|f| solutions.cond(f)).filter(|f| *f != Cond::True));
     let term = simplify::term(&term, &facts, engine);
-    let mut normal = Normal {
-        fresh,
-        engine,
-        facts,
-    };
+    let mut normal = Normal { fresh, engine, facts };
     normal.term(&term, &mut Naming::default())
 }
 
@@ -89,11 +80,8 @@ impl Normal<'_> {
         if binders.is_empty() {
             return self.term(&body, names);
         }
-        let orders = if free_order && independent(&binders) {
-            orders(&binders, names)
-        } else {
-            vec![binders]
-        };
+        let orders =
+            if free_order && independent(&binders) { orders(&binders, names) } else { vec![binders] };
         let candidates = orders.into_iter().map(|binders| {
             let mut inner = names.under(&binders);
             let body = self.term(&body, &mut inner);
@@ -110,12 +98,9 @@ impl Normal<'_> {
         let unit = |b: &Binder| {
             b.extent.is_one()
                 || (b.extent.as_const().is_none()
-                    && self
-                        .engine
-                        .entails(&self.facts, &Cond::eq(&b.extent, &Size::one())))
+                    && self.engine.entails(&self.facts, &Cond::eq(&b.extent, &Size::one())))
         };
-        let (units, mut kept): (Vec<Binder>, Vec<Binder>) =
-            r.binders.iter().cloned().partition(unit);
+        let (units, mut kept): (Vec<Binder>, Vec<Binder>) = r.binders.iter().cloned().partition(unit);
         if units.is_empty() {
             return (kept, r.body.clone());
         }
@@ -123,13 +108,9 @@ impl Normal<'_> {
         for unit in &units {
             subst = subst.with_size(&unit.sym, Size::zero());
         }
-        kept.iter_mut()
-            .for_each(|b| b.extent = subst.size(&b.extent));
+        kept.iter_mut().for_each(|b| b.extent = subst.size(&b.extent));
         if kept.is_empty() && !may_vanish {
-            kept.push(Binder {
-                sym: units[0].sym.clone(),
-                extent: Size::one(),
-            });
+            kept.push(Binder { sym: units[0].sym.clone(), extent: Size::one() });
         }
         (kept, subst.term(&r.body, &mut self.fresh))
     }
@@ -149,9 +130,7 @@ fn is_float(term: &Term) -> bool {
 }
 
 fn independent(binders: &[Binder]) -> bool {
-    binders
-        .iter()
-        .all(|b| binders.iter().all(|other| !b.extent.mentions(&other.sym)))
+    binders.iter().all(|b| binders.iter().all(|other| !b.extent.mentions(&other.sym)))
 }
 
 /// All orders of few binders; many are only sorted by extent.
@@ -183,18 +162,37 @@ fn ordered(fun: Scalar, mut args: Vec<Term>, whole: &Term, names: &mut Naming) -
     let fun = match fun {
         Scalar::Gt | Scalar::Ge => {
             args.reverse();
-            if fun == Scalar::Gt {
-                Scalar::Lt
-            } else {
-                Scalar::Le
-            }
+            if fun == Scalar::Gt { Scalar::Lt } else { Scalar::Le }
         }
         other => other,
     };
-    if commutes(fun, args.first().is_some_and(is_float)) {
+    if commutes(fun, args.first().is_some_and(is_float)) && !args.iter().any(is_guarded) {
         args.sort_by_cached_key(|t| names.key(t));
     }
     Term::scalar(fun, args, whole.span())
+}
+
+/// A condition that may divide by zero, which the condition before it may exclude.
+fn is_guarded(term: &Term) -> bool {
+    let mut pending: Vec<&Size> = match term.form() {
+        Form::Call(Fun::Scalar(_), args) if term.as_cond().is_some() => {
+            if args.iter().any(is_guarded) {
+                return true;
+            }
+            args.iter().filter_map(Term::as_size).collect()
+        }
+        _ => return false,
+    };
+    while let Some(size) = pending.pop() {
+        for (atom, _) in size.terms().iter().flat_map(|(m, _)| m) {
+            match atom {
+                Atom::Sym(_) => {}
+                Atom::Div(_, d) if d.as_const().is_none_or(|d| d.is_zero()) => return true,
+                Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => pending.extend([a, b]),
+            }
+        }
+    }
+    false
 }
 
 /// Functions with `f(x, y) = f(y, x)` to the bit; all NaNs are one value, but of two

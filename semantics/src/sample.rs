@@ -23,12 +23,7 @@ pub enum Style {
 }
 
 impl Style {
-    pub const ALL: [Style; 4] = [
-        Style::SmallIntegers,
-        Style::Normal,
-        Style::Specials,
-        Style::Distinct,
-    ];
+    pub const ALL: [Style; 4] = [Style::SmallIntegers, Style::Normal, Style::Specials, Style::Distinct];
 }
 
 /// A stream of random numbers fixed by its seed.
@@ -117,23 +112,14 @@ impl Sampler {
     }
 
     /// An IEEE tensor of the style.
-    pub fn tensor(
-        &mut self,
-        dtype: DType,
-        shape: &[usize],
-        style: Style,
-    ) -> Result<Tensor, TensorError> {
+    pub fn tensor(&mut self, dtype: DType, shape: &[usize], style: Style) -> Result<Tensor, TensorError> {
         let specials = specials(dtype);
         match style {
             Style::SmallIntegers => self.filled(dtype, shape, |s| s.small(dtype)),
             Style::Normal => self.filled(dtype, shape, |s| s.normal_value(dtype)),
             Style::Specials => self.filled(dtype, shape, |s| {
                 let small = s.small(dtype);
-                if s.below(2) == 0 {
-                    small
-                } else {
-                    s.pick(&specials).cloned().unwrap_or(small)
-                }
+                if s.below(2) == 0 { small } else { s.pick(&specials).cloned().unwrap_or(small) }
             }),
             Style::Distinct => {
                 let count = element_count(shape).ok_or(TensorError::TooLarge)?;
@@ -169,11 +155,7 @@ impl Sampler {
             Category::Bool => Value::Bool(self.below(2) == 1),
             Category::Int => {
                 let value = (3.0 * self.normal()).round() as i32;
-                let value = if dtype == DType::U8 {
-                    value.abs()
-                } else {
-                    value
-                };
+                let value = if dtype == DType::U8 { value.abs() } else { value };
                 Value::small(value, dtype, Domain::Ieee)
             }
         }
@@ -206,19 +188,7 @@ pub fn specials(dtype: DType) -> Vec<Value> {
             _ => float_specials(dtype),
         };
     };
-    let mut all = vec![
-        0,
-        1,
-        -1,
-        2,
-        -2,
-        7,
-        least,
-        least + 1,
-        most,
-        most - 1,
-        most / 2 + 1,
-    ];
+    let mut all = vec![0, 1, -1, 2, -2, 7, least, least + 1, most, most - 1, most / 2 + 1];
     all.retain(|i| (least..=most).contains(i));
     all.into_iter().map(Value::Int).collect()
 }
@@ -230,12 +200,7 @@ fn float_specials(dtype: DType) -> Vec<Value> {
             let most = half::bf16::MAX.to_f64();
             (2f64.powi(-7), 2f64.powi(-126), 2f64.powi(-133), most)
         }
-        DType::F32 => (
-            2f64.powi(-23),
-            2f64.powi(-126),
-            2f64.powi(-149),
-            f32::MAX.into(),
-        ),
+        DType::F32 => (2f64.powi(-23), 2f64.powi(-126), 2f64.powi(-149), f32::MAX.into()),
         _ => (f64::EPSILON, f64::MIN_POSITIVE, f64::from_bits(1), f64::MAX),
     };
     let positive = [
@@ -257,9 +222,7 @@ fn float_specials(dtype: DType) -> Vec<Value> {
         f64::INFINITY,
     ];
     let signed = positive.iter().flat_map(|x| [*x, -*x]);
-    let all = signed
-        .chain([f64::NAN])
-        .map(|x| Value::float(x, dtype, Domain::Ieee));
+    let all = signed.chain([f64::NAN]).map(|x| Value::float(x, dtype, Domain::Ieee));
     all.collect()
 }
 
@@ -272,14 +235,7 @@ mod tests {
         // The published outputs of SplitMix64 for the seed 1234567.
         let mut sampler = Sampler::new(1234567);
         let got: Vec<u64> = (0..3).map(|_| sampler.next_u64()).collect();
-        assert_eq!(
-            got,
-            [
-                6457827717110365317,
-                3203168211198807973,
-                9817491932198370423
-            ]
-        );
+        assert_eq!(got, [6457827717110365317, 3203168211198807973, 9817491932198370423]);
     }
 
     #[test]
@@ -288,9 +244,7 @@ mod tests {
         for dtype in DType::ALL {
             for style in Style::ALL {
                 for shape in [&[][..], &[0, 3], &[5, 3], &[300]] {
-                    let tensor = sampler
-                        .tensor(dtype, shape, style)
-                        .expect("values of the dtype");
+                    let tensor = sampler.tensor(dtype, shape, style).expect("values of the dtype");
                     assert_eq!(tensor.shape(), shape);
                 }
             }
@@ -303,15 +257,10 @@ mod tests {
         let mut sampler = Sampler::new(3);
         for dtype in DType::ALL {
             let count = if dtype == DType::Bool { 2 } else { 256 };
-            let tensor = sampler
-                .tensor(dtype, &[count], Style::Distinct)
-                .expect("a tensor");
+            let tensor = sampler.tensor(dtype, &[count], Style::Distinct).expect("a tensor");
             let values: Vec<&Value> = tensor.values().collect();
             for (k, a) in values.iter().enumerate() {
-                assert!(
-                    values[..k].iter().all(|b| a.same(b) == Some(false)),
-                    "{dtype} {a}"
-                );
+                assert!(values[..k].iter().all(|b| a.same(b) == Some(false)), "{dtype} {a}");
             }
         }
     }
@@ -319,8 +268,7 @@ mod tests {
     #[test]
     fn integers_cover_their_range() {
         let mut sampler = Sampler::new(7);
-        let drawn: std::collections::BTreeSet<i64> =
-            (0..200).map(|_| sampler.integer(-2, 2)).collect();
+        let drawn: std::collections::BTreeSet<i64> = (0..200).map(|_| sampler.integer(-2, 2)).collect();
         assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [-2, -1, 0, 1, 2]);
         sampler.integer(i64::MIN, i64::MAX);
         assert!((0..1000).all(|_| (0.0..1.0).contains(&sampler.uniform())));

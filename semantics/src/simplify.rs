@@ -11,7 +11,8 @@ use crate::dtype::DType;
 use crate::entail::{Cond, Entails};
 use crate::scalar::Scalar;
 use crate::size::{Atom, Monomial, Size};
-use crate::term::{Binder, Form, Fun, Lit, Reduce, Term};
+use crate::subst::lets;
+use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -78,11 +79,7 @@ impl Under<'_> {
 
     fn division(&self, a: &Size, d: &Size) -> Option<Size> {
         if let Some(d) = d.as_const() {
-            return if d.is_positive() {
-                self.by_constant(a, &d)
-            } else {
-                None
-            };
+            return if d.is_positive() { self.by_constant(a, &d) } else { None };
         }
         if self.positive(d) {
             return self.by_positive(a, d);
@@ -107,8 +104,7 @@ impl Under<'_> {
             }
         }
         let (x, p, rest) = inner_division(a)?;
-        (rest.as_const().is_some() && self.positive(&p))
-            .then(|| merge(&x, &p, &rest, &Size::int(d.clone())))
+        (rest.as_const().is_some() && self.positive(&p)).then(|| merge(&x, &p, &rest, &Size::int(d.clone())))
     }
 
     /// The quotient where the dividend lies in `-d..2*d`.
@@ -153,10 +149,7 @@ impl Under<'_> {
         let [(monomial, coefficient)] = d.terms() else {
             return None;
         };
-        let mut factors: Vec<Size> = monomial
-            .iter()
-            .map(|(atom, _)| Size::atom(atom.clone()))
-            .collect();
+        let mut factors: Vec<Size> = monomial.iter().map(|(atom, _)| Size::atom(atom.clone())).collect();
         if !coefficient.is_one() {
             factors.push(Size::int(coefficient.clone()));
         }
@@ -173,9 +166,7 @@ impl Under<'_> {
             let inner = &whole + &few;
             Some(match e.as_const() {
                 Some(e) => inner.floor_div(&Size::int(e)),
-                None => self
-                    .by_positive(&inner, &e)
-                    .unwrap_or_else(|| inner.floor_div(&e)),
+                None => self.by_positive(&inner, &e).unwrap_or_else(|| inner.floor_div(&e)),
             })
         })
     }
@@ -189,10 +180,7 @@ impl Under<'_> {
         for (monomial, coefficient) in terms {
             content = content.gcd(coefficient);
             common.retain_mut(|(atom, power)| {
-                let there = monomial
-                    .iter()
-                    .find(|(a, _)| a == atom)
-                    .map_or(0, |(_, p)| *p);
+                let there = monomial.iter().find(|(a, _)| a == atom).map_or(0, |(_, p)| *p);
                 *power = (*power).min(there);
                 *power > 0
             });
@@ -233,22 +221,14 @@ fn exact_quotient(size: &Size, factor: &Size) -> Option<Size> {
         if !r.is_zero() {
             return None;
         }
-        let rest = if m == monomial {
-            Monomial::new()
-        } else {
-            divide_monomial(m, monomial)?
-        };
+        let rest = if m == monomial { Monomial::new() } else { divide_monomial(m, monomial)? };
         parts.push((rest, q));
     }
     Some(Size::from_terms(parts))
 }
 
 fn divide_monomial(whole: &Monomial, part: &Monomial) -> Option<Monomial> {
-    if whole == part {
-        Some(Monomial::new())
-    } else {
-        quotient(whole, part)
-    }
+    if whole == part { Some(Monomial::new()) } else { quotient(whole, part) }
 }
 
 /// `a = d*whole + rest`, by the leading term of `d` in a graded order. Coefficients
@@ -262,11 +242,7 @@ fn divide(a: &Size, d: &Size, nearest: bool) -> (Size, Size) {
     for _ in 0..STEPS {
         let step = rest.terms().iter().find_map(|(m, c)| {
             let cofactor = divide_monomial(m, lead)?;
-            let half = if nearest {
-                by.abs().div_floor(&BigInt::from(2))
-            } else {
-                BigInt::zero()
-            };
+            let half = if nearest { by.abs().div_floor(&BigInt::from(2)) } else { BigInt::zero() };
             let shifted = if by.is_negative() { c - half } else { c + half };
             let q = shifted.div_floor(by);
             (!q.is_zero()).then(|| Size::from_terms([(cofactor, q)]))
@@ -282,11 +258,7 @@ fn divide(a: &Size, d: &Size, nearest: bool) -> (Size, Size) {
 /// and boolean constants folded. Inside a branch its condition is a fact, under a
 /// binder its range.
 pub fn term(term: &Term, facts: &[Cond], engine: &dyn Entails) -> Term {
-    Terms {
-        facts: facts.to_vec(),
-        engine,
-    }
-    .term(term)
+    Terms { facts: facts.to_vec(), engine }.term(term)
 }
 
 struct Terms<'a> {
@@ -326,9 +298,7 @@ impl Terms<'_> {
                 [arg] => Term::item(*k, arg.clone(), span),
                 _ => term.clone(),
             },
-            Form::Call(Fun::Op(instance), args) => {
-                Term::call(instance.clone(), self.terms(args), span)
-            }
+            Form::Call(Fun::Op(instance), args) => Term::call(instance.clone(), self.terms(args), span),
             Form::Read(base, index) => {
                 let base = self.term(base);
                 Term::read(base, self.terms(index), span)
@@ -342,9 +312,11 @@ impl Terms<'_> {
                 Term::reduce(*op, binders, body, span)
             }
             Form::If(c, a, b) => self.branch(c, a, b, term),
-            Form::Let(v, value, body) => {
-                let value = self.term(value);
-                Term::let_(v.clone(), value, self.term(body), span)
+            Form::Let(..) => {
+                let (chain, body) = lets(term);
+                let new: Vec<(&Var, Term)> = chain.into_iter().map(|(v, t)| (v, self.term(t))).collect();
+                let body = self.term(body);
+                new.into_iter().rev().fold(body, |b, (v, t)| Term::let_(v.clone(), t, b, span))
             }
             Form::Tuple(parts) => Term::tuple(self.terms(parts), span),
             // State changes between iterations: nothing is rewritten inside.
@@ -356,10 +328,7 @@ impl Terms<'_> {
         let before = self.facts.len();
         let mut new = Vec::new();
         for Binder { sym, extent } in binders {
-            new.push(Binder {
-                sym: sym.clone(),
-                extent: self.size(extent),
-            });
+            new.push(Binder { sym: sym.clone(), extent: self.size(extent) });
             self.facts.push(Cond::lt(&Size::sym(sym), extent));
         }
         let body = self.term(body);

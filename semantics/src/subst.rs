@@ -26,20 +26,14 @@ impl Fresh {
 
     /// Gives ids above every id in the terms, bound ones and those of instances included.
     pub fn above<'a>(terms: impl IntoIterator<Item = &'a Term>) -> Fresh {
-        let mut scan = Highest {
-            id: 0,
-            seen: BTreeSet::new(),
-        };
+        let mut scan = Highest { id: 0, seen: BTreeSet::new() };
         terms.into_iter().for_each(|t| scan.term(t));
         Fresh(scan.id.saturating_add(1))
     }
 
     pub fn id(&mut self) -> u32 {
         let id = self.0;
-        self.0 = self
-            .0
-            .checked_add(1)
-            .expect("invariant: fewer than 2^32 ids in one run");
+        self.0 = self.0.checked_add(1).expect("invariant: fewer than 2^32 ids in one run");
         id
     }
 
@@ -50,10 +44,7 @@ impl Fresh {
 
     /// A new variable of the same name.
     pub fn var(&mut self, like: &Var) -> Var {
-        Var {
-            id: self.id(),
-            name: like.name.clone(),
-        }
+        Var { id: self.id(), name: like.name.clone() }
     }
 }
 
@@ -96,9 +87,7 @@ impl Highest {
             Form::Reduce(r) => self.binders(&r.binders),
             Form::Let(v, ..) => self.id = self.id.max(v.id),
             Form::Loop(l) => {
-                l.state
-                    .iter()
-                    .for_each(|(v, _)| self.id = self.id.max(v.id));
+                l.state.iter().for_each(|(v, _)| self.id = self.id.max(v.id));
                 self.binders(l.counter.as_slice());
             }
             Form::Write(w) => self.binders(&w.binders),
@@ -135,11 +124,19 @@ pub fn children(term: &Term) -> Vec<&Term> {
             let init = l.state.iter().map(|(_, t)| t);
             init.chain(&l.condition).chain([&l.step]).collect()
         }
-        Form::Write(w) => std::iter::once(&w.base)
-            .chain(&w.index)
-            .chain([&w.value])
-            .collect(),
+        Form::Write(w) => std::iter::once(&w.base).chain(&w.index).chain([&w.value]).collect(),
     }
+}
+
+/// A chain of `let`s and what stands in their scope: long, but not to be walked by
+/// recursion.
+pub(crate) fn lets(term: &Term) -> (Vec<(&Var, &Term)>, &Term) {
+    let (mut chain, mut rest) = (Vec::new(), term);
+    while let Form::Let(v, value, body) = rest.form() {
+        chain.push((v, value));
+        rest = body;
+    }
+    (chain, rest)
 }
 
 fn type_sizes(ty: &Type) -> Vec<&Size> {
@@ -217,34 +214,29 @@ impl FreeCache {
             }
             Form::Comp(binders, body) => free.add_bound(binders, &self.term(body)),
             Form::Reduce(r) => free.add_bound(&r.binders, &self.term(&r.body)),
-            Form::Let(v, value, body) => {
+            Form::Let(..) => {
+                let (chain, body) = lets(term);
                 free.add(&self.term(body));
-                free.vars.remove(v);
-                free.add(&self.term(value));
+                for (v, value) in chain.into_iter().rev() {
+                    free.vars.remove(v);
+                    free.add(&self.term(value));
+                }
             }
             Form::Loop(l) => {
                 let mut inner = Free::default();
-                l.condition
-                    .iter()
-                    .chain([&l.step])
-                    .for_each(|t| inner.add(&self.term(t)));
+                l.condition.iter().chain([&l.step]).for_each(|t| inner.add(&self.term(t)));
                 inner.vars.retain(|v| l.state.iter().all(|(s, _)| s != v));
                 free.add_bound(l.counter.as_slice(), &inner);
                 l.state.iter().for_each(|(_, t)| free.add(&self.term(t)));
             }
             Form::Write(w) => {
                 let mut inner = Free::default();
-                w.index
-                    .iter()
-                    .chain([&w.value])
-                    .for_each(|t| inner.add(&self.term(t)));
+                w.index.iter().chain([&w.value]).for_each(|t| inner.add(&self.term(t)));
                 free.add_bound(&w.binders, &inner);
                 free.add(&self.term(&w.base));
             }
             Form::Read(..) | Form::If(..) | Form::Tuple(_) => {
-                children(term)
-                    .into_iter()
-                    .for_each(|t| free.add(&self.term(t)));
+                children(term).into_iter().for_each(|t| free.add(&self.term(t)));
             }
         }
         free
@@ -257,10 +249,7 @@ impl FreeCache {
         }
         let mut free = Free::default();
         free.add(&self.term(&instance.body));
-        instance
-            .requires
-            .iter()
-            .for_each(|r| free.add(&self.term(&r.cond)));
+        instance.requires.iter().for_each(|r| free.add(&self.term(&r.cond)));
         for (v, ty) in &instance.params {
             free.vars.remove(v);
             free.add_type(ty);
@@ -324,10 +313,7 @@ impl Subst {
     }
 
     pub fn term(&self, term: &Term, fresh: &mut Fresh) -> Term {
-        let mut walk = Walk {
-            fresh,
-            free: FreeCache::default(),
-        };
+        let mut walk = Walk { fresh, free: FreeCache::default() };
         walk.term(&mut Scope::new(self.clone()), term)
     }
 }
@@ -346,11 +332,7 @@ struct Scope {
 
 impl Scope {
     fn new(subst: Subst) -> Scope {
-        Scope {
-            subst,
-            done: HashMap::new(),
-            instances: HashMap::new(),
-        }
+        Scope { subst, done: HashMap::new(), instances: HashMap::new() }
     }
 }
 
@@ -415,13 +397,7 @@ impl Walk<'_> {
                 let a = self.term(scope, a);
                 Term::if_(c, a, self.term(scope, b), span)
             }
-            Form::Let(v, value, body) => {
-                let value = self.term(scope, value);
-                let new = self.fresh.var(v);
-                let mut inner = Scope::new(scope.subst.clone());
-                bind(&mut inner, v, &new, value.ty().clone(), &value);
-                Term::let_(new, value, self.term(&mut inner, body), span)
-            }
+            Form::Let(..) => self.lets(scope, term),
             Form::Tuple(parts) => Term::tuple(self.terms(scope, parts), span),
             Form::Loop(l) => Term::loop_(self.loop_form(scope, l), span),
             Form::Write(w) => {
@@ -429,17 +405,23 @@ impl Walk<'_> {
                 let (binders, mut inner) = self.enter(scope, &w.binders);
                 let index = self.terms(&mut inner, &w.index);
                 let value = self.term(&mut inner, &w.value);
-                Term::write(
-                    Write {
-                        base,
-                        binders,
-                        index,
-                        value,
-                    },
-                    span,
-                )
+                Term::write(Write { base, binders, index, value }, span)
             }
         }
+    }
+
+    fn lets(&mut self, scope: &Scope, term: &Term) -> Term {
+        let (chain, body) = lets(term);
+        let mut inner = Scope::new(scope.subst.clone());
+        let mut new = Vec::new();
+        for (v, value) in chain {
+            let value = self.term(&mut inner, value);
+            let var = self.fresh.var(v);
+            bind(&mut inner, v, &var, value.ty().clone(), &value);
+            new.push((var, value));
+        }
+        let body = self.term(&mut inner, body);
+        new.into_iter().rev().fold(body, |body, (v, value)| Term::let_(v, value, body, term.span()))
     }
 
     fn loop_form(&mut self, scope: &mut Scope, l: &Loop) -> Loop {
@@ -454,12 +436,7 @@ impl Walk<'_> {
         }
         let condition = l.condition.as_ref().map(|c| self.term(&mut inner, c));
         let step = self.term(&mut inner, &l.step);
-        Loop {
-            state,
-            counter: counter.into_iter().next(),
-            condition,
-            step,
-        }
+        Loop { state, counter: counter.into_iter().next(), condition, step }
     }
 
     /// Fresh binders and the scope inside them.
@@ -469,10 +446,7 @@ impl Walk<'_> {
         for binder in binders {
             let extent = inner.subst.size(&binder.extent);
             let sym = self.fresh.sym(&binder.sym);
-            inner
-                .subst
-                .sizes
-                .insert(binder.sym.clone(), Size::sym(&sym));
+            inner.subst.sizes.insert(binder.sym.clone(), Size::sym(&sym));
             new.push(Binder { sym, extent });
         }
         (new, inner)
@@ -485,11 +459,7 @@ impl Walk<'_> {
         }
         let free = self.free.instance(instance);
         let touched = free.syms.iter().any(|s| scope.subst.sizes.contains_key(s));
-        let new = if touched {
-            self.rebuild_instance(scope, instance)
-        } else {
-            instance.clone()
-        };
+        let new = if touched { self.rebuild_instance(scope, instance) } else { instance.clone() };
         scope.instances.insert(key, new.clone());
         new
     }
@@ -497,14 +467,9 @@ impl Walk<'_> {
     fn rebuild_instance(&mut self, scope: &Scope, instance: &Instance) -> Arc<Instance> {
         // Variables of the caller do not occur in an instance.
         let sizes = scope.subst.sizes.clone();
-        let mut inner = Scope::new(Subst {
-            sizes,
-            vars: BTreeMap::new(),
-        });
+        let mut inner = Scope::new(Subst { sizes, vars: BTreeMap::new() });
         let params = instance.params.iter();
-        let params = params
-            .map(|(v, ty)| (v.clone(), inner.subst.ty(ty)))
-            .collect();
+        let params = params.map(|(v, ty)| (v.clone(), inner.subst.ty(ty))).collect();
         let requires = instance.requires.iter().map(|r| Require {
             cond: self.term(&mut inner, &r.cond),
             class: r.class,
@@ -523,9 +488,8 @@ impl Walk<'_> {
     }
 }
 
+/// Results before the binding may have used another variable of this id.
 fn bind(scope: &mut Scope, old: &Var, new: &Var, ty: Type, at: &Term) {
-    scope
-        .subst
-        .vars
-        .insert(old.clone(), Term::var(new.clone(), ty, at.span()));
+    scope.done.clear();
+    scope.subst.vars.insert(old.clone(), Term::var(new.clone(), ty, at.span()));
 }

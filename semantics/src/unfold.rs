@@ -32,11 +32,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            nodes: 200_000,
-            steps: 1_000_000,
-            depth: 1_200,
-        }
+        Limits { nodes: 200_000, steps: 1_000_000, depth: 1_200 }
     }
 }
 
@@ -52,11 +48,7 @@ impl fmt::Display for UnfoldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             UnfoldError::TooLarge(limits) => {
-                write!(
-                    f,
-                    "unfolding takes more than {} nodes or {} steps",
-                    limits.nodes, limits.steps
-                )
+                write!(f, "unfolding takes more than {} nodes or {} steps", limits.nodes, limits.steps)
             }
             UnfoldError::TooDeep(limits) => {
                 write!(f, "calls nest deeper than {} levels", limits.depth)
@@ -69,12 +61,7 @@ impl fmt::Display for UnfoldError {
 impl std::error::Error for UnfoldError {}
 
 /// The scalar at `index` (one term per axis: of type `Size`, or an integer scalar).
-pub fn element(
-    term: &Term,
-    index: &[Term],
-    fresh: &mut Fresh,
-    limits: Limits,
-) -> Result<Term, UnfoldError> {
+pub fn element(term: &Term, index: &[Term], fresh: &mut Fresh, limits: Limits) -> Result<Term, UnfoldError> {
     component(term, &[], index, fresh, limits)
 }
 
@@ -94,24 +81,16 @@ pub fn component(
 pub fn fresh_index(shape: &[Size], fresh: &mut Fresh) -> Vec<Binder> {
     let names = ["i", "j", "k", "l"];
     let axes = shape.iter().enumerate().map(|(axis, extent)| {
-        let name = names
-            .get(axis)
-            .map_or_else(|| format!("i{axis}"), |n| n.to_string());
+        let name = names.get(axis).map_or_else(|| format!("i{axis}"), |n| n.to_string());
         let sym = Sym::new(fresh.id(), crate::size::SymKind::Index, name);
-        Binder {
-            sym,
-            extent: extent.clone(),
-        }
+        Binder { sym, extent: extent.clone() }
     });
     axes.collect()
 }
 
 /// The binders' symbols as index terms.
 pub fn index_terms(binders: &[Binder], span: Span) -> Vec<Term> {
-    binders
-        .iter()
-        .map(|b| Term::size(Size::sym(&b.sym), span))
-        .collect()
+    binders.iter().map(|b| Term::size(Size::sym(&b.sym), span)).collect()
 }
 
 /// A term with the meaning of its variables, not yet unfolded.
@@ -137,10 +116,7 @@ enum Bound {
 
 impl Env {
     pub(crate) fn with_var(&self, var: &Var, term: &Term, env: &Env) -> Env {
-        let thunk = Rc::new(Thunk {
-            term: term.clone(),
-            env: env.clone(),
-        });
+        let thunk = Rc::new(Thunk { term: term.clone(), env: env.clone() });
         self.with(Bound::Var(var.clone(), thunk))
     }
 
@@ -151,16 +127,11 @@ impl Env {
     /// The scope of an instance's body at a call.
     pub(crate) fn with_params(&self, instance: &Arc<Instance>, args: &[Term]) -> Env {
         let params = instance.params.iter().zip(args);
-        params.fold(self.clone(), |env, ((v, _), arg)| {
-            env.with_var(v, arg, self)
-        })
+        params.fold(self.clone(), |env, ((v, _), arg)| env.with_var(v, arg, self))
     }
 
     fn with(&self, what: Bound) -> Env {
-        Env(Some(Rc::new(Link {
-            what,
-            next: self.clone(),
-        })))
+        Env(Some(Rc::new(Link { what, next: self.clone() })))
     }
 
     fn links(&self) -> impl Iterator<Item = &Bound> {
@@ -184,26 +155,16 @@ impl Env {
     /// A size with its symbols replaced.
     pub(crate) fn size(&self, size: &Size, span: Span) -> Result<Size, UnfoldError> {
         let syms = size.syms();
-        let bound: Vec<(&Sym, &Term)> = syms
-            .iter()
-            .filter_map(|s| self.sym(s).map(|t| (s, t)))
-            .collect();
+        let bound: Vec<(&Sym, &Term)> = syms.iter().filter_map(|s| self.sym(s).map(|t| (s, t))).collect();
         if bound.is_empty() {
             return Ok(size.clone());
         }
         if let Some((sym, _)) = bound.iter().find(|(_, t)| t.as_size().is_none()) {
-            let what = format!(
-                "`{size}` computes with an index `{sym}` that depends on data",
-                sym = sym.name()
-            );
+            let what =
+                format!("`{size}` computes with an index `{sym}` that depends on data", sym = sym.name());
             return Err(UnfoldError::Unsupported { what, span });
         }
-        let value = |s: &Sym| {
-            bound
-                .iter()
-                .find(|(b, _)| *b == s)
-                .and_then(|(_, t)| t.as_size())
-        };
+        let value = |s: &Sym| bound.iter().find(|(b, _)| *b == s).and_then(|(_, t)| t.as_size());
         Ok(size.subst(&|s| value(s).cloned()))
     }
 
@@ -244,13 +205,7 @@ pub(crate) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(fresh: &'a mut Fresh, limits: Limits) -> Machine<'a> {
-        Machine {
-            fresh,
-            limits,
-            depth: 0,
-            steps: 0,
-            memo: HashMap::new(),
-        }
+        Machine { fresh, limits, depth: 0, steps: 0, memo: HashMap::new() }
     }
 
     /// A scalar term in its scope.
@@ -295,22 +250,14 @@ impl<'a> Machine<'a> {
     }
 
     fn built(&self, term: Term, parts: &[&Built]) -> Result<Built, UnfoldError> {
-        let nodes = parts
-            .iter()
-            .fold(1, |sum: u64, b| sum.saturating_add(b.nodes));
+        let nodes = parts.iter().fold(1, |sum: u64, b| sum.saturating_add(b.nodes));
         if nodes > self.limits.nodes {
             return Err(UnfoldError::TooLarge(self.limits));
         }
         Ok(Built { term, nodes })
     }
 
-    fn form(
-        &mut self,
-        term: &Term,
-        env: &Env,
-        path: &[usize],
-        index: &[Term],
-    ) -> Result<Built, UnfoldError> {
+    fn form(&mut self, term: &Term, env: &Env, path: &[usize], index: &[Term]) -> Result<Built, UnfoldError> {
         let span = term.span();
         match term.form() {
             Form::Size(s) => self.size(s, env, span),
@@ -319,10 +266,7 @@ impl<'a> Machine<'a> {
                 Some(thunk) => self.forced(&thunk, path, index),
                 None => {
                     let base = Term::var(v.clone(), env.ty(term.ty(), span)?, span);
-                    self.read(
-                        path.iter().fold(base, |t, k| Term::item(*k, t, span)),
-                        index,
-                    )
+                    self.read(path.iter().fold(base, |t, k| Term::item(*k, t, span)), index)
                 }
             },
             Form::Call(fun, args) => self.call(term, fun, args, env, path, index),
@@ -342,10 +286,7 @@ impl<'a> Machine<'a> {
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, inner) = self.bind(binders, env, span)?;
                 let body = self.scalar(body, &inner)?;
-                self.built(
-                    Term::reduce(*op, binders, body.term.clone(), span),
-                    &[&body],
-                )
+                self.built(Term::reduce(*op, binders, body.term.clone(), span), &[&body])
             }
             Form::If(c, a, b) => {
                 let c = self.scalar(c, env)?;
@@ -364,9 +305,7 @@ impl<'a> Machine<'a> {
                 _ => Err(unsupported("a tuple has elements only by component", span)),
             },
             // Only reached when the loop over `let`s above is left out.
-            Form::Let(v, value, body) => {
-                self.element(body, &env.with_var(v, value, env), path, index)
-            }
+            Form::Let(v, value, body) => self.element(body, &env.with_var(v, value, env), path, index),
             Form::Loop(_) => Err(unsupported("a loop is not unfolded", span)),
             Form::Write(_) => Err(unsupported("a write is not unfolded", span)),
         }
@@ -403,10 +342,7 @@ impl<'a> Machine<'a> {
                     let what = format!("`{f}` compares a size with an index that depends on data");
                     return Err(UnfoldError::Unsupported { what, span });
                 }
-                self.built(
-                    Term::scalar(*f, terms, span),
-                    &args.iter().collect::<Vec<_>>(),
-                )
+                self.built(Term::scalar(*f, terms, span), &args.iter().collect::<Vec<_>>())
             }
             (Fun::Cast(dtype), [arg]) => {
                 let arg = self.scalar(arg, env)?;
@@ -441,12 +377,7 @@ impl<'a> Machine<'a> {
         Ok((new, inner))
     }
 
-    fn forced(
-        &mut self,
-        thunk: &Rc<Thunk>,
-        path: &[usize],
-        index: &[Term],
-    ) -> Result<Built, UnfoldError> {
+    fn forced(&mut self, thunk: &Rc<Thunk>, path: &[usize], index: &[Term]) -> Result<Built, UnfoldError> {
         let sizes: Option<Vec<Size>> = index.iter().map(|t| t.as_size().cloned()).collect();
         let Some(sizes) = sizes else {
             return self.element(&thunk.term, &thunk.env, path, index);
@@ -478,16 +409,10 @@ impl<'a> Machine<'a> {
 }
 
 fn unsupported(what: &str, span: Span) -> UnfoldError {
-    UnfoldError::Unsupported {
-        what: what.to_string(),
-        span,
-    }
+    UnfoldError::Unsupported { what: what.to_string(), span }
 }
 
 fn mismatch(term: &Term, index: &[Term]) -> UnfoldError {
     let what = format!("an element of `{}` at {} indices", term.ty(), index.len());
-    UnfoldError::Unsupported {
-        what,
-        span: term.span(),
-    }
+    UnfoldError::Unsupported { what, span: term.span() }
 }

@@ -39,11 +39,7 @@ impl View {
     pub fn identity(shape: &[Size], fresh: &mut Fresh) -> View {
         let index = fresh_index(shape, fresh);
         let map = index.iter().map(|b| Size::sym(&b.sym)).collect();
-        View {
-            base_shape: shape.to_vec(),
-            index,
-            map,
-        }
+        View { base_shape: shape.to_vec(), index, map }
     }
 
     /// The view that a term is of a variable: the variable itself, or a comprehension
@@ -55,8 +51,7 @@ impl View {
             Form::Comp(binders, body) => {
                 let (base, map) = match body.form() {
                     Form::Read(base, at) => {
-                        let map: Option<Vec<Size>> =
-                            at.iter().map(|t| t.as_size().cloned()).collect();
+                        let map: Option<Vec<Size>> = at.iter().map(|t| t.as_size().cloned()).collect();
                         (base, map?)
                     }
                     _ => (body, Vec::new()),
@@ -68,11 +63,7 @@ impl View {
                 if base_shape.len() != map.len() {
                     return None;
                 }
-                let view = View {
-                    base_shape,
-                    index: binders.clone(),
-                    map,
-                };
+                let view = View { base_shape, index: binders.clone(), map };
                 Some((v.clone(), view.renamed(fresh)))
             }
             _ => None,
@@ -86,17 +77,10 @@ impl View {
         for binder in &self.index {
             let sym = fresh.sym(&binder.sym);
             subst = subst.with_size(&binder.sym, Size::sym(&sym));
-            index.push(Binder {
-                sym,
-                extent: binder.extent.clone(),
-            });
+            index.push(Binder { sym, extent: binder.extent.clone() });
         }
         let map = self.map.iter().map(|p| subst.size(p)).collect();
-        View {
-            base_shape: self.base_shape.clone(),
-            index,
-            map,
-        }
+        View { base_shape: self.base_shape.clone(), index, map }
     }
 
     pub fn shape(&self) -> Vec<Size> {
@@ -114,29 +98,19 @@ impl View {
     pub fn of(&self, inner: &View, fresh: &mut Fresh) -> View {
         let outer = self.renamed(fresh);
         let map = inner.at(&outer.map);
-        View {
-            base_shape: inner.base_shape.clone(),
-            index: outer.index,
-            map,
-        }
+        View { base_shape: inner.base_shape.clone(), index: outer.index, map }
     }
 
     /// The ranges of the index symbols.
     pub fn ranges(&self) -> Vec<Cond> {
-        self.index
-            .iter()
-            .map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent))
-            .collect()
+        self.index.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)).collect()
     }
 
     /// Every element shown exists.
     pub fn in_range(&self) -> Question {
         let axes = self.map.iter().zip(&self.base_shape);
         let goal = Cond::and(axes.map(|(p, extent)| Cond::within(&Size::zero(), p, extent)));
-        Question {
-            facts: self.ranges(),
-            goal,
-        }
+        Question { facts: self.ranges(), goal }
     }
 
     /// No base element is shown twice: a write through the view is well defined.
@@ -146,27 +120,17 @@ impl View {
         let (left, right) = (symbols(self), symbols(&other));
         let pairs = left.iter().zip(&right);
         let same = pairs.map(|(a, b)| Cond::eq(&Size::sym(a), &Size::sym(b)));
-        Question {
-            facts: self.meets(&other),
-            goal: Cond::and(same),
-        }
+        Question { facts: self.meets(&other), goal: Cond::and(same) }
     }
 
     /// No element is shown by both views of one base.
     pub fn disjoint(&self, other: &View, fresh: &mut Fresh) -> Question {
-        Question {
-            facts: self.meets(&other.renamed(fresh)),
-            goal: Cond::False,
-        }
+        Question { facts: self.meets(&other.renamed(fresh)), goal: Cond::False }
     }
 
     /// Both indices in range and at the same base element. The symbols must differ.
     fn meets(&self, other: &View) -> Vec<Cond> {
         let same = self.map.iter().zip(&other.map).map(|(p, q)| Cond::eq(p, q));
-        self.ranges()
-            .into_iter()
-            .chain(other.ranges())
-            .chain(same)
-            .collect()
+        self.ranges().into_iter().chain(other.ranges()).chain(same).collect()
     }
 }

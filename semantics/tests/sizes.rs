@@ -1,6 +1,8 @@
 //! Sizes, entailment and simplification against brute force over small assignments.
 
-mod support;
+mod support {
+    pub mod size;
+}
 
 use proptest::prelude::*;
 use rtv_semantics::arith::Arith;
@@ -8,14 +10,14 @@ use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::simplify;
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::Subst;
-use support::{assignments, cond, pool, size, value};
+use support::size::{assignments, cond, pool, size, value};
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
-    #![proptest_config(config(256))]
+    #![proptest_config(config(128))]
 
     /// Arithmetic on normal forms is arithmetic on values.
     #[test]
@@ -87,6 +89,11 @@ proptest! {
             }
         }
     }
+
+}
+
+proptest! {
+    #![proptest_config(config(40))]
 
     #[test]
     fn simplification_keeps_values(facts in prop::collection::vec(cond(), 0..4), a in size(), d in size()) {

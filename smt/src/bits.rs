@@ -16,33 +16,16 @@ pub(crate) struct BitResult {
 }
 
 fn value(value: Id) -> Option<BitResult> {
-    Some(BitResult {
-        value,
-        test: false,
-        error: None,
-    })
+    Some(BitResult { value, test: false, error: None })
 }
 
 fn test(value: Id) -> Option<BitResult> {
-    Some(BitResult {
-        value,
-        test: true,
-        error: None,
-    })
+    Some(BitResult { value, test: true, error: None })
 }
 
 /// A function of integers of one dtype.
-pub(crate) fn integer(
-    q: &mut Query,
-    meaning: Meaning,
-    dtype: DType,
-    args: &[Id],
-) -> Option<BitResult> {
-    let mut ints = Ints {
-        q,
-        width: dtype.bits(),
-        signed: dtype != DType::U8,
-    };
+pub(crate) fn integer(q: &mut Query, meaning: Meaning, dtype: DType, args: &[Id]) -> Option<BitResult> {
+    let mut ints = Ints { q, width: dtype.bits(), signed: dtype != DType::U8 };
     match *args {
         [x] => ints.unary(meaning, x),
         [x, y] => match meaning {
@@ -67,8 +50,7 @@ impl Ints<'_> {
     }
 
     fn less(&mut self, x: Id, y: Id) -> Id {
-        self.q
-            .op(if self.signed { Op::BvSlt } else { Op::BvUlt }, vec![x, y])
+        self.q.op(if self.signed { Op::BvSlt } else { Op::BvUlt }, vec![x, y])
     }
 
     fn unary(&mut self, meaning: Meaning, x: Id) -> Option<BitResult> {
@@ -168,11 +150,7 @@ impl Ints<'_> {
     fn division(&mut self, meaning: Meaning, x: Id, y: Id) -> Option<BitResult> {
         let zero = self.number(0);
         let error = Some(self.q.eq(y, zero));
-        let (divide, rest) = if self.signed {
-            (Op::BvSdiv, Op::BvSrem)
-        } else {
-            (Op::BvUdiv, Op::BvUrem)
-        };
+        let (divide, rest) = if self.signed { (Op::BvSdiv, Op::BvSrem) } else { (Op::BvUdiv, Op::BvUrem) };
         let (quotient, rest) = (self.q.op(divide, vec![x, y]), self.q.op(rest, vec![x, y]));
         let value = match meaning {
             Meaning::TruncDiv => quotient,
@@ -193,11 +171,7 @@ impl Ints<'_> {
                 self.q.ite(corrected, other.0, other.1)
             }
         };
-        Some(BitResult {
-            value,
-            test: false,
-            error,
-        })
+        Some(BitResult { value, test: false, error })
     }
 }
 
@@ -208,12 +182,8 @@ pub(crate) fn boolean(q: &mut Query, meaning: Meaning, args: &[Id]) -> Option<Bi
         (Meaning::Sign, [x]) => *x,
         (Meaning::Class(Class::Nan | Class::Inf | Class::SignBit), [_]) => q.bool(false),
         (Meaning::Class(Class::Finite), [_]) => q.bool(true),
-        (Meaning::Add | Meaning::Max | Meaning::Or | Meaning::Bit(Bit::Or), [x, y]) => {
-            q.or([*x, *y])
-        }
-        (Meaning::Mul | Meaning::Min | Meaning::And | Meaning::Bit(Bit::And), [x, y]) => {
-            q.and([*x, *y])
-        }
+        (Meaning::Add | Meaning::Max | Meaning::Or | Meaning::Bit(Bit::Or), [x, y]) => q.or([*x, *y]),
+        (Meaning::Mul | Meaning::Min | Meaning::And | Meaning::Bit(Bit::And), [x, y]) => q.and([*x, *y]),
         (Meaning::Xor | Meaning::Bit(Bit::Xor) | Meaning::Ne, [x, y]) => {
             let same = q.eq(*x, *y);
             q.not(same)

@@ -10,14 +10,15 @@
 //! dtype (exact), elements of a free commutative monoid (reassoc, see `floats.rs`), or
 //! extended reals (real, see `reals.rs`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use num_traits::Signed;
 use rtv_semantics::dtype::{Category, DType};
-use rtv_semantics::entail::Cond;
+use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Meaning, Scalar};
-use rtv_semantics::size::Size;
+use rtv_semantics::size::{Atom, Size};
 use rtv_semantics::term::{Form, Fun, Lit, Term, Var};
 use rtv_semantics::types::Type;
 
@@ -28,7 +29,7 @@ use crate::laws::Laws;
 use crate::poly::number;
 use crate::query::{Id, Op, Query, Sort};
 use crate::reduce::ReduceUse;
-use crate::sizes::SizeTerms;
+use crate::sizes::{SizeSolver, SizeTerms};
 use crate::solver::Reason;
 
 /// Deepest term that is encoded, far above what unfolding makes of real programs.
@@ -82,16 +83,35 @@ pub(crate) struct Encoder {
     /// Float literals, by their constants.
     pub literals: HashMap<Id, crate::floats::Literal>,
     pub env: HashMap<Var, Enc>,
+    known: Known,
+    /// Widths that unbounded integers were wrapped to.
+    widths: BTreeSet<u32>,
     /// Integers of the data as unbounded ones: dtype, bits, integer.
     ordered: Vec<(DType, Id, Id)>,
+    /// Quotients and remainders, by operands and rounding (down, or towards zero).
+    divisions: HashMap<(Id, Id, bool), [Option<Id>; 2]>,
     /// By address; the terms are kept, so that no address is used twice.
     memo: HashMap<usize, (Term, Enc)>,
     depth: usize,
 }
 
+/// What is known of sizes, to decide flags without a question on values.
+#[derive(Clone)]
+pub(crate) struct Known {
+    pub facts: Vec<Cond>,
+    pub sizes: Arc<SizeSolver>,
+}
+
+impl Known {
+    pub fn holds(&self, cond: &Cond) -> bool {
+        self.sizes.entails(&self.facts, cond)
+    }
+}
+
 impl Encoder {
-    pub fn new(mode: Mode) -> Encoder {
-        Encoder {
+    /// An encoder that has the facts asserted.
+    pub fn new(mode: Mode, known: Known) -> Encoder {
+        let mut encoder = Encoder {
             q: Query::new(),
             sizes: SizeTerms::default(),
             mode,
@@ -101,32 +121,35 @@ impl Encoder {
             keys: HashMap::new(),
             literals: HashMap::new(),
             env: HashMap::new(),
+            known,
+            widths: BTreeSet::new(),
             ordered: Vec::new(),
+            divisions: HashMap::new(),
             memo: HashMap::new(),
             depth: 0,
+        };
+        for fact in encoder.known.facts.clone() {
+            let (truth, _) = encoder.sizes.cond(&mut encoder.q, &fact);
+            encoder.q.assert(truth);
         }
+        encoder
     }
 
-    /// Asserts a fact on sizes.
-    pub fn fact(&mut self, fact: &Cond) {
-        let (truth, _) = self.sizes.cond(&mut self.q, fact);
-        self.q.assert(truth);
+    pub fn known(&self) -> &Known {
+        &self.known
     }
 
     /// Adds the laws between functions; once, when everything is encoded.
     pub fn close(&mut self) {
         self.laws.close(&mut self.q);
+        self.wrap_equations();
         for i in 1..self.ordered.len().min(MAX_ORDERED) {
             for j in 0..i {
                 let ((dtype, a, x), (other, b, y)) = (self.ordered[i], self.ordered[j]);
                 if dtype != other {
                     continue;
                 }
-                let less = if dtype == DType::U8 {
-                    Op::BvUlt
-                } else {
-                    Op::BvSlt
-                };
+                let less = if dtype == DType::U8 { Op::BvUlt } else { Op::BvSlt };
                 for (a, x, b, y) in [(a, x, b, y), (b, y, a, x)] {
                     let (bits, ints) = (self.q.op(less, vec![a, b]), self.q.lt(x, y));
                     let same = self.q.eq(bits, ints);
@@ -138,11 +161,7 @@ impl Encoder {
 
     pub fn sure(&mut self, data: Data) -> Enc {
         let no = self.q.bool(false);
-        Enc {
-            data,
-            err: no,
-            bot: no,
-        }
+        Enc { data, err: no, bot: no }
     }
 
     pub fn term(&mut self, term: &Term) -> Result<Enc, Reason> {
@@ -175,10 +194,9 @@ impl Encoder {
                 [arg] => self.cast(arg, *to),
                 _ => Err(unsupported("a conversion of several values")),
             },
-            Form::Call(Fun::Op(instance), _) => Err(unsupported(format!(
-                "a call of `{}` that is not unfolded",
-                instance.name
-            ))),
+            Form::Call(Fun::Op(instance), _) => {
+                Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
+            }
             Form::If(cond, then, other) => {
                 let cond = self.term(cond)?;
                 let (then, other) = (self.term(then)?, self.term(other)?);
@@ -192,10 +210,7 @@ impl Encoder {
                 self.env.insert(var.clone(), value);
                 let body = self.term(body)?;
                 // An error is one even where the value is not used.
-                Ok(Enc {
-                    err: self.q.or([value.err, body.err]),
-                    ..body
-                })
+                Ok(Enc { err: self.q.or([value.err, body.err]), ..body })
             }
             Form::Reduce(reduce) => self.reduce(reduce),
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
@@ -208,20 +223,26 @@ impl Encoder {
     /// A size; a division by zero in it is an error.
     pub fn size(&mut self, size: &Size) -> Enc {
         let value = self.sizes.size(&mut self.q, size);
-        let defined = self.sizes.defined(&mut self.q, size);
+        let defined = self.defined(size);
         let err = self.q.not(defined);
-        Enc {
-            err,
-            ..self.sure(Data::Size(value))
+        Enc { err, ..self.sure(Data::Size(value)) }
+    }
+
+    /// No divisor in the size is zero.
+    pub fn defined(&mut self, size: &Size) -> Id {
+        let mut divisors = BTreeSet::new();
+        collect_divisors(size, &mut divisors);
+        let nonzero = |d: &Size| self.known.holds(&Cond::ne(d, &Size::zero()));
+        if divisors.iter().all(nonzero) {
+            return self.q.bool(true);
         }
+        self.sizes.defined(&mut self.q, size)
     }
 
     fn literal(&mut self, lit: &Lit, dtype: DType) -> Result<Enc, Reason> {
         let data = match (lit, dtype.category()) {
             (Lit::Bool(value), Category::Bool) => Data::Bool(self.q.bool(*value)),
-            (Lit::Int(value), Category::Int) => {
-                Data::Bits(self.q.bits(value.clone(), dtype.bits()))
-            }
+            (Lit::Int(value), Category::Int) => Data::Bits(self.q.bits(value.clone(), dtype.bits())),
             (_, Category::Float) => return self.float_literal(lit, dtype),
             _ => return Err(unsupported(format!("the literal {lit:?} of {dtype}"))),
         };
@@ -247,11 +268,7 @@ impl Encoder {
         };
         let fun = self.q.declare(&name, vec![Sort::Int; ids.len()], sort);
         let value = self.q.apply(fun, ids.clone());
-        self.reads.push(ReadUse {
-            var: name,
-            index: ids,
-            value,
-        });
+        self.reads.push(ReadUse { var: name, index: ids, value });
         let data = self.plain(value, ty.dtype);
         let err = self.q.or(conditions.iter().map(|enc| enc.err));
         let bot = self.q.or(conditions.iter().map(|enc| enc.bot));
@@ -274,11 +291,7 @@ impl Encoder {
             (Category::Int, _) => Data::Bits(value),
             (Category::Float, Mode::Real) => {
                 let no = self.q.bool(false);
-                Data::Real {
-                    pinf: no,
-                    ninf: no,
-                    val: value,
-                }
+                Data::Real { pinf: no, ninf: no, val: value }
             }
             (Category::Float, _) => Data::Opaque(value),
         }
@@ -291,11 +304,7 @@ impl Encoder {
         if let Some(value) = self.q.bits_value(bits, dtype != DType::U8) {
             return self.q.int(value);
         }
-        let fun = self.q.declare(
-            &format!("int {dtype}"),
-            vec![Sort::Bits(dtype.bits())],
-            Sort::Int,
-        );
+        let fun = self.q.declare(&format!("int {dtype}"), vec![Sort::Bits(dtype.bits())], Sort::Int);
         let int = self.q.apply(fun, vec![bits]);
         let (least, most) = dtype.int_range().unwrap_or((i64::MIN, i64::MAX));
         let (least, most) = (self.q.int(least), self.q.int(most));
@@ -316,6 +325,18 @@ impl Encoder {
     /// An unbounded integer wrapped to a width. Wrapping respects sums and products,
     /// so a polynomial wraps term by term; an atom wraps by a function of its value.
     pub fn wrapped(&mut self, size: &Size, value: Id, width: u32) -> Id {
+        if size.as_const().is_some() {
+            return self.q.bits(size.constant_term(), width);
+        }
+        self.widths.insert(width);
+        let sum = self.wrapped_terms(size, width);
+        let whole = self.wrap_function(value, width);
+        let same = self.q.eq(whole, sum);
+        self.q.assert(same);
+        whole
+    }
+
+    fn wrapped_terms(&mut self, size: &Size, width: u32) -> Id {
         let mut sum = self.q.bits(0, width);
         for (monomial, coefficient) in size.terms() {
             let mut product = self.q.bits(coefficient.clone(), width);
@@ -328,30 +349,32 @@ impl Encoder {
             }
             sum = self.q.op(Op::BvAdd, vec![sum, product]);
         }
-        if size.as_const().is_some() {
-            return self.q.bits(size.constant_term(), width);
+        sum
+    }
+
+    /// A size that the facts say is zero wraps to zero, term by term.
+    fn wrap_equations(&mut self) {
+        for width in self.widths.clone() {
+            for fact in self.known.facts.clone() {
+                if let Cond::Zero(size) = fact {
+                    let (sum, zero) = (self.wrapped_terms(&size, width), self.q.bits(0, width));
+                    let law = self.q.eq(sum, zero);
+                    self.q.assert(law);
+                }
+            }
         }
-        let whole = self.wrap_function(value, width);
-        let same = self.q.eq(whole, sum);
-        self.q.assert(same);
-        whole
     }
 
     pub fn wrap_function(&mut self, int: Id, width: u32) -> Id {
         if let Some(value) = number(&self.q, int) {
             return self.q.bits(value.to_integer(), width);
         }
-        let fun = self
-            .q
-            .declare(&format!("wrap {width}"), vec![Sort::Int], Sort::Bits(width));
+        let fun = self.q.declare(&format!("wrap {width}"), vec![Sort::Int], Sort::Bits(width));
         self.q.apply(fun, vec![int])
     }
 
     fn call(&mut self, fun: Scalar, args: &[Term]) -> Result<Enc, Reason> {
-        let encs = args
-            .iter()
-            .map(|arg| self.term(arg))
-            .collect::<Result<Vec<Enc>, _>>()?;
+        let encs = args.iter().map(|arg| self.term(arg)).collect::<Result<Vec<Enc>, _>>()?;
         let err = self.q.or(encs.iter().map(|enc| enc.err));
         let bot = self.q.or(encs.iter().map(|enc| enc.bot));
         let meaning = fun.row().meaning;
@@ -359,10 +382,7 @@ impl Encoder {
             let data = self.compare_sizes(meaning, &encs)?;
             return Ok(Enc { data, err, bot });
         }
-        let dtype = args
-            .first()
-            .map(Term::dtype)
-            .ok_or_else(|| unsupported("a call of nothing"))?;
+        let dtype = args.first().map(Term::dtype).ok_or_else(|| unsupported("a call of nothing"))?;
         let ids: Vec<Id> = encs
             .iter()
             .filter_map(|enc| match enc.data {
@@ -374,80 +394,75 @@ impl Encoder {
             Category::Float if self.mode == Mode::Real => {
                 let exts: Vec<Ext> = encs.iter().filter_map(|enc| enc.ext()).collect();
                 let result = self.real_call(fun, &exts)?;
-                Ok(Enc {
-                    err,
-                    bot: self.q.or([bot, result.bot]),
-                    ..result
-                })
+                Ok(Enc { err, bot: self.q.or([bot, result.bot]), ..result })
             }
             Category::Float => {
                 let data = self.opaque_call(fun, dtype, &ids);
                 Ok(Enc { data, err, bot })
             }
             Category::Bool => match bits::boolean(&mut self.q, meaning, &ids) {
-                Some(result) => Ok(Enc {
-                    data: Data::Bool(result.value),
-                    err,
-                    bot,
-                }),
+                Some(result) => Ok(Enc { data: Data::Bool(result.value), err, bot }),
                 None => Err(unsupported(format!("`{fun}` of bools"))),
             },
             Category::Int => {
-                let data = match bits::integer(&mut self.q, meaning, dtype, &ids) {
-                    None => self.integer_function(fun, dtype, &ids),
-                    Some(result) => {
-                        let fault = result.error.unwrap_or_else(|| self.q.bool(false));
-                        let there = self.q.not(bot);
-                        let fault = self.q.and([there, fault]);
-                        let err = self.q.or([err, fault]);
-                        let data = if result.test { Data::Bool } else { Data::Bits }(result.value);
-                        return Ok(Enc { data, err, bot });
-                    }
+                let Some(result) = bits::integer(&mut self.q, meaning, dtype, &ids) else {
+                    let data = self.integer_function(fun, dtype, &ids);
+                    return Ok(Enc { data, err, bot });
                 };
+                self.relate_division(meaning, &ids, result.value);
+                let fault = result.error.unwrap_or_else(|| self.q.bool(false));
+                let there = self.q.not(bot);
+                let fault = self.q.and([there, fault]);
+                let err = self.q.or([err, fault]);
+                let data = if result.test { Data::Bool } else { Data::Bits }(result.value);
                 Ok(Enc { data, err, bot })
             }
+        }
+    }
+
+    /// Where quotient and remainder of one division both occur, `y * q + r = x` is said,
+    /// which follows but costs a search to find. (It holds at `y = 0` too, for the
+    /// values that bit-vector division has there.)
+    fn relate_division(&mut self, meaning: Meaning, args: &[Id], value: Id) {
+        let (floors, is_rest) = match meaning {
+            Meaning::FloorDiv => (true, false),
+            Meaning::TruncDiv => (false, false),
+            Meaning::Remainder => (true, true),
+            Meaning::Fmod => (false, true),
+            _ => return,
+        };
+        let &[x, y] = args else { return };
+        let pair = self.divisions.entry((x, y, floors)).or_default();
+        pair[usize::from(is_rest)] = Some(value);
+        if let [Some(quotient), Some(rest)] = *pair {
+            let product = self.q.op(Op::BvMul, vec![y.min(quotient), y.max(quotient)]);
+            let sum = self.q.op(Op::BvAdd, vec![product.min(rest), product.max(rest)]);
+            let law = self.q.eq(sum, x);
+            self.q.assert(law);
         }
     }
 
     /// An integer function that is not written out (`pow`): a small constant exponent
     /// is a product, anything else uninterpreted. It never fails.
     fn integer_function(&mut self, fun: Scalar, dtype: DType, args: &[Id]) -> Data {
-        let exponent = args
-            .get(1)
-            .and_then(|&y| self.q.bits_value(y, dtype != DType::U8));
+        let exponent = args.get(1).and_then(|&y| self.q.bits_value(y, dtype != DType::U8));
         if let (Scalar::Pow, Some(exponent)) = (fun, exponent)
             && let Ok(n @ 0..=16) = u32::try_from(exponent)
         {
             let one = self.q.bits(1, dtype.bits());
             let power = (0..n).fold(one, |power, _| match power == one {
                 true => args[0],
-                false => self
-                    .q
-                    .op(Op::BvMul, vec![args[0].min(power), args[0].max(power)]),
+                false => self.q.op(Op::BvMul, vec![args[0].min(power), args[0].max(power)]),
             });
             return Data::Bits(power);
         }
         let bits = Sort::Bits(dtype.bits());
-        let function = self.q.declare(
-            &format!("{fun} {dtype}"),
-            vec![bits.clone(); args.len()],
-            bits,
-        );
+        let function = self.q.declare(&format!("{fun} {dtype}"), vec![bits.clone(); args.len()], bits);
         Data::Bits(self.q.apply(function, args.to_vec()))
     }
 
     fn compare_sizes(&mut self, meaning: Meaning, args: &[Enc]) -> Result<Data, Reason> {
-        let &[
-            Enc {
-                data: Data::Size(a),
-                ..
-            },
-            Enc {
-                data: Data::Size(b),
-                ..
-            },
-        ] = args
-        else {
+        let &[Enc { data: Data::Size(a), .. }, Enc { data: Data::Size(b), .. }] = args else {
             return Err(unsupported("a function of sizes other than a comparison"));
         };
         let q = &mut self.q;
@@ -472,19 +487,12 @@ impl Encoder {
             return Err(unsupported("a condition that is no bool"));
         };
         let data = self.pick(holds, then.data, other.data)?;
-        let (err, bot) = (
-            self.q.ite(holds, then.err, other.err),
-            self.q.ite(holds, then.bot, other.bot),
-        );
+        let (err, bot) = (self.q.ite(holds, then.err, other.err), self.q.ite(holds, then.bot, other.bot));
         // An undefined condition chooses nothing, so no branch can fail either.
         let (decided, undecided) = (self.q.not(cond.bot), cond.bot);
         let branch_err = self.q.and([decided, err]);
         let err = self.q.or([cond.err, branch_err]);
-        Ok(Enc {
-            data,
-            err,
-            bot: self.q.or([undecided, bot]),
-        })
+        Ok(Enc { data, err, bot: self.q.or([undecided, bot]) })
     }
 
     pub fn pick(&mut self, cond: Id, a: Data, b: Data) -> Result<Data, Reason> {
@@ -496,11 +504,7 @@ impl Encoder {
             (Data::Opaque(a), Data::Opaque(b)) => Data::Opaque(q.ite(cond, a, b)),
             (
                 Data::Real { pinf, ninf, val },
-                Data::Real {
-                    pinf: other_pinf,
-                    ninf: other_ninf,
-                    val: other_val,
-                },
+                Data::Real { pinf: other_pinf, ninf: other_ninf, val: other_val },
             ) => Data::Real {
                 pinf: q.ite(cond, pinf, other_pinf),
                 ninf: q.ite(cond, ninf, other_ninf),
@@ -526,16 +530,22 @@ impl Encoder {
     }
 }
 
+fn collect_divisors(size: &Size, into: &mut BTreeSet<Size>) {
+    for (atom, _) in size.terms().iter().flat_map(|(monomial, _)| monomial) {
+        let (Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b)) = atom else { continue };
+        collect_divisors(a, into);
+        collect_divisors(b, into);
+        if matches!(atom, Atom::Div(..)) {
+            into.insert(b.clone());
+        }
+    }
+}
+
 impl Enc {
     /// A float of real mode as an extended real.
     pub fn ext(&self) -> Option<Ext> {
         match self.data {
-            Data::Real { pinf, ninf, val } => Some(Ext {
-                bot: self.bot,
-                pinf,
-                ninf,
-                val,
-            }),
+            Data::Real { pinf, ninf, val } => Some(Ext { bot: self.bot, pinf, ninf, val }),
             _ => None,
         }
     }
@@ -549,10 +559,6 @@ impl Query {
         };
         let half = num_bigint::BigInt::from(1) << (width - 1);
         debug_assert!(!value.is_negative());
-        Some(if signed && *value >= half {
-            value - (half << 1)
-        } else {
-            value.clone()
-        })
+        Some(if signed && *value >= half { value - (half << 1) } else { value.clone() })
     }
 }

@@ -9,7 +9,7 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 
 use crate::poly::number;
-use crate::query::{Id, Query};
+use crate::query::{Id, Query, Sort};
 
 /// An extended real as terms of a query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,33 +27,18 @@ impl Query {
 
     pub(crate) fn finite(&mut self, val: Id) -> Ext {
         let no = self.bool(false);
-        Ext {
-            bot: no,
-            pinf: no,
-            ninf: no,
-            val,
-        }
+        Ext { bot: no, pinf: no, ninf: no, val }
     }
 
     pub(crate) fn infinity(&mut self, negative: bool) -> Ext {
         let (yes, no, val) = (self.bool(true), self.bool(false), self.ratio(0, 1));
         let (pinf, ninf) = if negative { (no, yes) } else { (yes, no) };
-        Ext {
-            bot: no,
-            pinf,
-            ninf,
-            val,
-        }
+        Ext { bot: no, pinf, ninf, val }
     }
 
     pub(crate) fn undefined(&mut self) -> Ext {
         let (yes, no, val) = (self.bool(true), self.bool(false), self.ratio(0, 1));
-        Ext {
-            bot: yes,
-            pinf: no,
-            ninf: no,
-            val,
-        }
+        Ext { bot: yes, pinf: no, ninf: no, val }
     }
 
     pub(crate) fn is_inf(&mut self, a: Ext) -> Id {
@@ -114,10 +99,7 @@ impl Query {
 
     /// Where `a` is undefined, the result is.
     pub(crate) fn absorb(&mut self, a: Ext, result: Ext) -> Ext {
-        Ext {
-            bot: self.or([a.bot, result.bot]),
-            ..result
-        }
+        Ext { bot: self.or([a.bot, result.bot]), ..result }
     }
 
     /// `inf - inf` is undefined.
@@ -132,12 +114,7 @@ impl Query {
     }
 
     pub(crate) fn ext_neg(&mut self, a: Ext) -> Ext {
-        Ext {
-            bot: a.bot,
-            pinf: a.ninf,
-            ninf: a.pinf,
-            val: self.negated(a.val),
-        }
+        Ext { bot: a.bot, pinf: a.ninf, ninf: a.pinf, val: self.negated(a.val) }
     }
 
     pub(crate) fn ext_sub(&mut self, a: Ext, b: Ext) -> Ext {
@@ -151,12 +128,7 @@ impl Query {
         let (some_inf, bots) = (self.or([a_inf, b_inf]), self.or([a.bot, b.bot]));
         let val = self.product(a.val, b.val);
         if self.known(some_inf) == Some(false) {
-            return Ext {
-                bot: bots,
-                pinf: some_inf,
-                ninf: some_inf,
-                val,
-            };
+            return Ext { bot: bots, pinf: some_inf, ninf: some_inf, val };
         }
         let (a_zero, b_zero) = (self.is_zero(a), self.is_zero(b));
         let some_zero = self.or([a_zero, b_zero]);
@@ -202,12 +174,17 @@ impl Query {
         if let Some(number) = number(self, x).filter(|number| !number.is_zero()) {
             return self.real(number.recip());
         }
-        let inverse = self.constant(&format!("1/{}", x.index()), crate::query::Sort::Real);
+        let inverse = self.constant(&inverse_name(x), Sort::Real);
         let (zero, one, product) = (self.ratio(0, 1), self.ratio(1, 1), self.mul(x, inverse));
         let (is_zero, is_one) = (self.eq(x, zero), self.eq(product, one));
         let definition = self.or([is_zero, is_one]);
         self.assert(definition);
         inverse
+    }
+
+    /// The constant that [`Query::inverse`] gave for `x`, if it did.
+    pub(crate) fn known_inverse(&self, x: Id) -> Option<Id> {
+        self.find_constant(&inverse_name(x))
     }
 
     /// Sum of two reals, with numbers folded.
@@ -259,4 +236,8 @@ impl Query {
         let (negative, minus_a) = (self.is_negative(a), self.ext_neg(a));
         self.pick(negative, minus_a, a)
     }
+}
+
+fn inverse_name(x: Id) -> String {
+    format!("1/{}", x.index())
 }

@@ -46,18 +46,9 @@ enum Magnitude {
 
 impl Literal {
     fn read(lit: &Lit) -> Option<Literal> {
-        let plain = |negative, magnitude| {
-            Some(Literal {
-                negative,
-                magnitude,
-            })
-        };
+        let plain = |negative, magnitude| Some(Literal { negative, magnitude });
         let number = |negative: bool, value: BigRational| {
-            let magnitude = if value < BigRational::zero() {
-                -value
-            } else {
-                value
-            };
+            let magnitude = if value < BigRational::zero() { -value } else { value };
             plain(negative, Magnitude::Number(magnitude))
         };
         match lit {
@@ -68,9 +59,7 @@ impl Literal {
             Lit::Nan => plain(false, Magnitude::Nan),
             Lit::Pi => plain(false, Magnitude::Pi),
             Lit::Decimal(text) => match Value::literal(text, DType::F64, Domain::Exact).ok()? {
-                Value::Exact(Exact::Rational(value)) => {
-                    number(text.starts_with('-'), (*value).clone())
-                }
+                Value::Exact(Exact::Rational(value)) => number(text.starts_with('-'), (*value).clone()),
                 Value::Exact(Exact::PosInf) => plain(false, Magnitude::Inf),
                 Value::Exact(Exact::NegInf) => plain(true, Magnitude::Inf),
                 Value::Exact(Exact::Bottom) => plain(false, Magnitude::Nan),
@@ -81,10 +70,7 @@ impl Literal {
 
     fn negated(&self) -> Literal {
         let negative = !self.negative && self.magnitude != Magnitude::Nan;
-        Literal {
-            negative,
-            magnitude: self.magnitude.clone(),
-        }
+        Literal { negative, magnitude: self.magnitude.clone() }
     }
 
     fn is_number(&self, value: &BigRational) -> bool {
@@ -112,8 +98,7 @@ impl Encoder {
     }
 
     pub fn float_literal(&mut self, lit: &Lit, dtype: DType) -> Result<Enc, Reason> {
-        let literal =
-            Literal::read(lit).ok_or_else(|| unsupported(format!("the literal {lit:?}")))?;
+        let literal = Literal::read(lit).ok_or_else(|| unsupported(format!("the literal {lit:?}")))?;
         if self.mode != Mode::Real {
             let id = self.literal_constant(literal, dtype);
             return Ok(self.sure(Data::Opaque(id)));
@@ -127,11 +112,7 @@ impl Encoder {
             Magnitude::Nan => self.q.undefined(),
             Magnitude::Pi => {
                 let pi = self.laws.pi(&mut self.q);
-                let pi = if literal.negative {
-                    self.q.negated(pi)
-                } else {
-                    pi
-                };
+                let pi = if literal.negative { self.q.negated(pi) } else { pi };
                 self.q.finite(pi)
             }
         };
@@ -144,8 +125,7 @@ impl Encoder {
             return self.q.ratio(0, 1);
         }
         let id = self.q.constant(&literal.name(dtype), sort);
-        if self.mode == Mode::Reassoc && !literal.negative && literal.is_number(&BigRational::one())
-        {
+        if self.mode == Mode::Reassoc && !literal.negative && literal.is_number(&BigRational::one()) {
             let (log, zero) = (self.factor(id, dtype), self.q.ratio(0, 1));
             let neutral = self.q.eq(log, zero);
             self.q.assert(neutral);
@@ -178,18 +158,14 @@ impl Encoder {
                 Data::Bool(same) => Data::Bool(self.q.not(same)),
                 other => other,
             },
-            (Meaning::Lt | Meaning::Le | Meaning::Class(_), _) => {
-                self.predicate(fun.name(), dtype, args)
-            }
+            (Meaning::Lt | Meaning::Le | Meaning::Class(_), _) => self.predicate(fun.name(), dtype, args),
             _ => Data::Opaque(self.opaque_function(fun.name(), dtype, args)),
         }
     }
 
     fn predicate(&mut self, name: &str, dtype: DType, args: &[Id]) -> Data {
         let domain = vec![self.float_sort(dtype); args.len()];
-        let fun = self
-            .q
-            .declare(&format!("{name} {dtype}"), domain, Sort::Bool);
+        let fun = self.q.declare(&format!("{name} {dtype}"), domain, Sort::Bool);
         Data::Bool(self.q.apply(fun, args.to_vec()))
     }
 
@@ -327,25 +303,13 @@ impl Encoder {
 
     /// An integer as a float: a literal where it is small enough for every float
     /// dtype, otherwise a function of it.
-    fn converted(
-        &mut self,
-        known: Option<BigInt>,
-        x: Id,
-        sort: Sort,
-        from: &str,
-        to: DType,
-    ) -> Data {
+    fn converted(&mut self, known: Option<BigInt>, x: Id, sort: Sort, from: &str, to: DType) -> Data {
         let small = |n: &BigInt| *n >= BigInt::from(-256) && *n <= BigInt::from(256);
-        if let Some(literal) = known
-            .filter(small)
-            .and_then(|n| Literal::read(&Lit::Int(n)))
-        {
+        if let Some(literal) = known.filter(small).and_then(|n| Literal::read(&Lit::Int(n))) {
             return Data::Opaque(self.literal_constant(literal, to));
         }
         let range = self.float_sort(to);
-        let fun = self
-            .q
-            .declare(&format!("{from} to {to}"), vec![sort], range);
+        let fun = self.q.declare(&format!("{from} to {to}"), vec![sort], range);
         Data::Opaque(self.q.apply(fun, vec![x]))
     }
 
@@ -355,9 +319,7 @@ impl Encoder {
         match new.cmp(&old) {
             std::cmp::Ordering::Less => self.q.op(Op::Extract(new - 1, 0), vec![x]),
             std::cmp::Ordering::Equal => x,
-            std::cmp::Ordering::Greater if from == DType::U8 => {
-                self.q.op(Op::ZeroExt(new - old), vec![x])
-            }
+            std::cmp::Ordering::Greater if from == DType::U8 => self.q.op(Op::ZeroExt(new - old), vec![x]),
             std::cmp::Ordering::Greater => self.q.op(Op::SignExt(new - old), vec![x]),
         }
     }
@@ -367,8 +329,7 @@ impl Encoder {
     fn cast_opaque(&mut self, x: Id, from: DType, to: DType) -> Data {
         let widens = |low: DType, high: DType| {
             (low == DType::F32 && high == DType::F64)
-                || (matches!(low, DType::F16 | DType::BF16)
-                    && matches!(high, DType::F32 | DType::F64))
+                || (matches!(low, DType::F16 | DType::BF16) && matches!(high, DType::F32 | DType::F64))
         };
         if let Node::Apply(fun, args) = &self.q.nodes[x.index()]
             && self.q.decls[fun.index()].name == format!("{to} to {from}")

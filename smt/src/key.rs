@@ -83,31 +83,22 @@ impl Writer {
                 self.put(format!("|{name}|"))
             }
             Form::Call(Fun::Scalar(fun), args) => {
-                let of = args
-                    .first()
-                    .map(|arg| arg.ty().to_string())
-                    .unwrap_or_default();
+                let of = args.first().map(|arg| arg.ty().to_string()).unwrap_or_default();
                 self.list(&format!("{fun}:{of}"), args)
             }
             Form::Call(Fun::Cast(dtype), args) => {
-                let from = args
-                    .first()
-                    .map(|arg| arg.ty().to_string())
-                    .unwrap_or_default();
+                let from = args.first().map(|arg| arg.ty().to_string()).unwrap_or_default();
                 self.list(&format!("{from}->{dtype}"), args)
             }
             Form::Read(base, index) => {
                 let name = base_name(base)?;
                 self.list(&format!("|{name}|"), index)
             }
-            Form::If(cond, then, other) => {
-                self.list("if", &[cond.clone(), then.clone(), other.clone()])
-            }
+            Form::If(cond, then, other) => self.list("if", &[cond.clone(), then.clone(), other.clone()]),
             Form::Reduce(reduce) => self.reduce(reduce),
-            Form::Call(Fun::Op(instance), _) => Err(unsupported(format!(
-                "a call of `{}` that is not unfolded",
-                instance.name
-            ))),
+            Form::Call(Fun::Op(instance), _) => {
+                Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
+            }
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Let(..) => Err(unsupported("a `let` inside a reduction")),
             Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
@@ -135,16 +126,11 @@ impl Writer {
     /// indices are written out, in the order of their texts.
     fn size(&mut self, size: &Size) -> Result<(), Reason> {
         let is_free = |monomial: &Monomial| monomial.iter().all(|(atom, _)| self.is_free(atom));
-        let (free, bound): (Vec<_>, Vec<_>) = size
-            .terms()
-            .iter()
-            .partition(|(monomial, _)| is_free(monomial));
+        let (free, bound): (Vec<_>, Vec<_>) =
+            size.terms().iter().partition(|(monomial, _)| is_free(monomial));
         let mut parts = Vec::new();
         for (monomial, coefficient) in bound {
-            let mut part = Writer {
-                key: Key::default(),
-                bound: self.bound.clone(),
-            };
+            let mut part = Writer { key: Key::default(), bound: self.bound.clone() };
             part.put(coefficient.to_string())?;
             part.monomial(monomial)?;
             parts.push(part.key);
@@ -152,19 +138,13 @@ impl Writer {
         parts.sort_by(|a, b| a.text.cmp(&b.text));
         self.put("[")?;
         let constant = free.iter().all(|(monomial, _)| monomial.is_empty());
-        let free = free
-            .into_iter()
-            .fold(Size::zero(), |sum, (monomial, coefficient)| {
-                let product =
-                    monomial
-                        .iter()
-                        .fold(Size::int(coefficient.clone()), |product, factor| {
-                            let (atom, power) = factor;
-                            (0..*power)
-                                .fold(product, |product, _| &product * &Size::atom(atom.clone()))
-                        });
-                &sum + &product
+        let free = free.into_iter().fold(Size::zero(), |sum, (monomial, coefficient)| {
+            let product = monomial.iter().fold(Size::int(coefficient.clone()), |product, factor| {
+                let (atom, power) = factor;
+                (0..*power).fold(product, |product, _| &product * &Size::atom(atom.clone()))
             });
+            &sum + &product
+        });
         if constant && !parts.is_empty() {
             self.put(free.to_string())?;
         } else {
@@ -191,10 +171,7 @@ impl Writer {
         }
         let mut parts = Vec::new();
         for (atom, power) in monomial.iter().filter(|(atom, _)| !self.is_free(atom)) {
-            let mut part = Writer {
-                key: Key::default(),
-                bound: self.bound.clone(),
-            };
+            let mut part = Writer { key: Key::default(), bound: self.bound.clone() };
             part.atom(atom)?;
             part.put(format!("^{power}"))?;
             parts.push(part.key);

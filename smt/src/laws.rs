@@ -39,14 +39,7 @@ impl Laws {
         }
         let value = unary(q, "exp", x);
         let positive = q.bool(true);
-        self.pair(
-            q,
-            LogPair {
-                log: x,
-                value,
-                positive,
-            },
-        );
+        self.pair(q, LogPair { log: x, value, positive });
         value
     }
 
@@ -58,23 +51,12 @@ impl Laws {
         let log = unary(q, "log", x);
         let zero = q.ratio(0, 1);
         let positive = q.lt(zero, x);
-        self.pair(
-            q,
-            LogPair {
-                log,
-                value: x,
-                positive,
-            },
-        );
+        self.pair(q, LogPair { log, value: x, positive });
         log
     }
 
     fn pair(&mut self, q: &mut Query, new: LogPair) {
-        if !self
-            .pairs
-            .iter()
-            .any(|pair| pair.log == new.log && pair.value == new.value)
-        {
+        if !self.pairs.iter().any(|pair| pair.log == new.log && pair.value == new.value) {
             // `v > 0`, and `v >= 1 + l`: the tangent of exp at 0.
             let (zero, one) = (q.ratio(0, 1), q.ratio(1, 1));
             let (above, tangent) = (q.lt(zero, new.value), q.sum(new.log, one));
@@ -111,11 +93,7 @@ impl Laws {
         let e = self.exp(q, doubled);
         let (above, below) = (q.sum(e, one), q.difference(e, one));
         let scaled = q.product(value, above);
-        let (is, least, most) = (
-            q.eq(scaled, below),
-            q.lt(minus_one, value),
-            q.lt(value, one),
-        );
+        let (is, least, most) = (q.eq(scaled, below), q.lt(minus_one, value), q.lt(value, one));
         let law = q.and([is, least, most]);
         q.assert(law);
         value
@@ -209,11 +187,7 @@ impl Laws {
     /// exp increases: `l <= l'` exactly where `v <= v'`, and 0 goes with 1.
     fn order(&self, q: &mut Query) {
         let (zero, one, yes) = (q.ratio(0, 1), q.ratio(1, 1), q.bool(true));
-        let origin = LogPair {
-            log: zero,
-            value: one,
-            positive: yes,
-        };
+        let origin = LogPair { log: zero, value: one, positive: yes };
         let pairs: Vec<&LogPair> = self.pairs.iter().take(MAX_PAIRS).chain([&origin]).collect();
         for (i, a) in pairs.iter().enumerate() {
             for b in &pairs[..i] {
@@ -232,23 +206,18 @@ impl Laws {
     /// product of two occurring arguments is a third one, or 0 or 1.
     fn sums(&self, q: &mut Query) {
         let (zero, one, yes) = (q.ratio(0, 1), q.ratio(1, 1), q.bool(true));
-        let origin = LogPair {
-            log: zero,
-            value: one,
-            positive: yes,
-        };
+        let origin = LogPair { log: zero, value: one, positive: yes };
         let pairs: Vec<&LogPair> = self.pairs.iter().take(MAX_PAIRS).chain([&origin]).collect();
-        let polys: Vec<(Option<Poly>, Option<Poly>)> = pairs
-            .iter()
-            .map(|pair| (poly(q, pair.log), poly(q, pair.value)))
-            .collect();
+        let polys: Vec<(Option<Poly>, Option<Poly>)> =
+            pairs.iter().map(|pair| (poly(q, pair.log), poly(q, pair.value))).collect();
         for (i, a) in pairs.iter().enumerate() {
             for (j, b) in pairs[..=i].iter().enumerate() {
+                let sum = both(&polys[i].0, &polys[j].0, |x, y| Some(add(x.clone(), y.clone())));
+                let product = both(&polys[i].1, &polys[j].1, mul)
+                    .map(|product| cancelled(q, product, [a.value, b.value]));
                 for (k, c) in pairs.iter().enumerate() {
-                    let adds = relation(&polys[i].0, &polys[j].0, &polys[k].0, |x, y| {
-                        Some(add(x.clone(), y.clone()))
-                    });
-                    let multiplies = relation(&polys[i].1, &polys[j].1, &polys[k].1, mul);
+                    let adds = sum.is_some() && sum == polys[k].0;
+                    let multiplies = product.is_some() && product == polys[k].1;
                     if k == i || k == j || !(adds || multiplies) {
                         continue;
                     }
@@ -269,16 +238,27 @@ fn unary(q: &mut Query, name: &str, x: Id) -> Id {
     q.apply(fun, vec![x])
 }
 
-fn relation(
-    a: &Option<Poly>,
-    b: &Option<Poly>,
-    c: &Option<Poly>,
-    combine: impl Fn(&Poly, &Poly) -> Option<Poly>,
-) -> bool {
-    match (a, b, c) {
-        (Some(a), Some(b), Some(c)) => combine(a, b).as_ref() == Some(c),
-        _ => false,
+fn both(a: &Option<Poly>, b: &Option<Poly>, combine: impl Fn(&Poly, &Poly) -> Option<Poly>) -> Option<Poly> {
+    combine(a.as_ref()?, b.as_ref()?)
+}
+
+/// `x * (1 / x) = 1` for those atoms `x` that are known not to be zero where the
+/// result is used.
+fn cancelled(q: &Query, product: Poly, nonzero: [Id; 2]) -> Poly {
+    let mut reduced = Poly::new();
+    for (mut monomial, coefficient) in product {
+        for x in nonzero {
+            let inverse = q.known_inverse(x);
+            while let Some(at) = monomial.iter().position(|&atom| atom == x)
+                && let Some(by) = monomial.iter().position(|&atom| Some(atom) == inverse)
+            {
+                monomial.remove(at.max(by));
+                monomial.remove(at.min(by));
+            }
+        }
+        reduced = add(reduced, Poly::from([(monomial, coefficient)]));
     }
+    reduced
 }
 
 fn opposite(q: &Query, x: Id, y: Id) -> bool {

@@ -10,6 +10,7 @@ mod bits;
 mod encode;
 mod extended;
 mod floats;
+mod instances;
 mod key;
 mod laws;
 mod poly;
@@ -24,7 +25,6 @@ mod z3_backend;
 pub use query::{Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
 pub use solver::{
-    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, Reason, Solver,
-    Z3_VERSION,
+    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, Reason, Solver, Z3_VERSION,
 };
 pub use value::{Errors, Method, ModelRead, ValueAnswer, ValueGoal, ValueModel, ValueProver};

@@ -27,21 +27,15 @@ pub(crate) fn poly(q: &Query, id: Id) -> Option<Poly> {
             let sum = add(sum, poly(q, arg)?);
             (sum.len() <= MAX_TERMS).then_some(sum)
         }),
-        Node::Op(Op::Mul, args) => args
-            .iter()
-            .try_fold(constant(BigRational::one()), |product, &arg| {
-                mul(&product, &poly(q, arg)?)
-            }),
+        Node::Op(Op::Mul, args) => {
+            args.iter().try_fold(constant(BigRational::one()), |product, &arg| mul(&product, &poly(q, arg)?))
+        }
         _ => Some(Poly::from([(vec![id], BigRational::one())])),
     }
 }
 
 fn constant(value: BigRational) -> Poly {
-    if value.is_zero() {
-        Poly::new()
-    } else {
-        Poly::from([(Vec::new(), value)])
-    }
+    if value.is_zero() { Poly::new() } else { Poly::from([(Vec::new(), value)]) }
 }
 
 pub(crate) fn add(mut a: Poly, b: Poly) -> Poly {
@@ -53,9 +47,7 @@ pub(crate) fn add(mut a: Poly, b: Poly) -> Poly {
 }
 
 pub(crate) fn neg(a: &Poly) -> Poly {
-    a.iter()
-        .map(|(monomial, coefficient)| (monomial.clone(), -coefficient.clone()))
-        .collect()
+    a.iter().map(|(monomial, coefficient)| (monomial.clone(), -coefficient.clone())).collect()
 }
 
 pub(crate) fn mul(a: &Poly, b: &Poly) -> Option<Poly> {

@@ -148,18 +148,11 @@ impl Query {
     pub fn declare(&mut self, name: &str, domain: Vec<Sort>, range: Sort) -> Fun {
         if let Some(&fun) = self.by_name.get(name) {
             let decl = &self.decls[fun.index()];
-            assert!(
-                decl.domain == domain && decl.range == range,
-                "invariant: one type per name"
-            );
+            assert!(decl.domain == domain && decl.range == range, "invariant: one type per name");
             return fun;
         }
         let fun = Fun(self.decls.len() as u32);
-        self.decls.push(Decl {
-            name: name.to_string(),
-            domain,
-            range,
-        });
+        self.decls.push(Decl { name: name.to_string(), domain, range });
         self.by_name.insert(name.to_string(), fun);
         fun
     }
@@ -169,19 +162,17 @@ impl Query {
         self.apply(fun, Vec::new())
     }
 
+    /// The constant of that name, if it was made before.
+    pub(crate) fn find_constant(&self, name: &str) -> Option<Id> {
+        let fun = self.by_name.get(name)?;
+        self.interned.get(&Node::Apply(*fun, Vec::new())).copied()
+    }
+
     pub fn apply(&mut self, fun: Fun, args: Vec<Id>) -> Id {
         let decl = &self.decls[fun.index()];
         let sorted = decl.domain.len() == args.len()
-            && decl
-                .domain
-                .iter()
-                .zip(&args)
-                .all(|(sort, arg)| sort == self.sort(*arg));
-        assert!(
-            sorted,
-            "invariant: arguments of {} have its sorts",
-            decl.name
-        );
+            && decl.domain.iter().zip(&args).all(|(sort, arg)| sort == self.sort(*arg));
+        assert!(sorted, "invariant: arguments of {} have its sorts", decl.name);
         let range = decl.range.clone();
         self.intern(Node::Apply(fun, args), range)
     }
@@ -202,11 +193,7 @@ impl Query {
     pub fn bits(&mut self, value: impl Into<BigInt>, width: u32) -> Id {
         let modulus = BigInt::one() << width;
         let rest = value.into() % &modulus;
-        let value = if rest.is_negative() {
-            rest + modulus
-        } else {
-            rest
-        };
+        let value = if rest.is_negative() { rest + modulus } else { rest };
         self.intern(Node::Bits(value, width), Sort::Bits(width))
     }
 
@@ -325,11 +312,7 @@ impl Query {
         let sorts: Vec<&Sort> = args.iter().map(|&id| self.sort(id)).collect();
         let alike = sorts.windows(2).all(|pair| pair[0] == pair[1]);
         let width = |sort: &Sort| {
-            if let Sort::Bits(width) = sort {
-                Some(*width)
-            } else {
-                None
-            }
+            if let Sort::Bits(width) = sort { Some(*width) } else { None }
         };
         let number = |sort: &Sort| matches!(sort, Sort::Int | Sort::Real);
         let fit = match (op, sorts.as_slice()) {
@@ -342,9 +325,7 @@ impl Query {
             (Op::ToReal, [Sort::Int]) => Some(Sort::Real),
             (Op::BvNeg | Op::BvNot, [a]) if width(a).is_some() => Some((*a).clone()),
             (Op::BvSlt | Op::BvUlt, [a, _]) if alike && width(a).is_some() => Some(Sort::Bool),
-            (Op::Extract(hi, lo), [a]) if lo <= hi && width(a) > Some(hi) => {
-                Some(Sort::Bits(hi - lo + 1))
-            }
+            (Op::Extract(hi, lo), [a]) if lo <= hi && width(a) > Some(hi) => Some(Sort::Bits(hi - lo + 1)),
             (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a).map(|w| Sort::Bits(w + more)),
             (Op::BvToInt, [a]) if width(a).is_some() => Some(Sort::Int),
             (Op::IntToBv(w), [Sort::Int]) => Some(Sort::Bits(w)),
@@ -385,19 +366,9 @@ impl Query {
                 }
             }
         }
-        for Decl {
-            name,
-            domain,
-            range,
-        } in &self.decls
-        {
+        for Decl { name, domain, range } in &self.decls {
             let domain: Vec<String> = domain.iter().map(Sort::to_string).collect();
-            let _ = writeln!(
-                text,
-                "(declare-fun {} ({}) {range})",
-                symbol(name),
-                domain.join(" ")
-            );
+            let _ = writeln!(text, "(declare-fun {} ({}) {range})", symbol(name), domain.join(" "));
         }
         let live = self.live();
         let mut shown: Vec<String> = Vec::with_capacity(self.nodes.len());
@@ -408,11 +379,7 @@ impl Query {
                 shown.push(short);
                 continue;
             }
-            let _ = writeln!(
-                text,
-                "(define-fun .{index} () {} {short})",
-                self.sorts[index]
-            );
+            let _ = writeln!(text, "(define-fun .{index} () {} {short})", self.sorts[index]);
             shown.push(format!(".{index}"));
         }
         for id in &self.asserts {
@@ -439,11 +406,7 @@ impl Query {
     fn show(&self, node: &Node, shown: &[String]) -> String {
         let call = |head: &str, args: &[Id]| {
             let args: Vec<&str> = args.iter().map(|arg| shown[arg.index()].as_str()).collect();
-            if args.is_empty() {
-                head.to_string()
-            } else {
-                format!("({head} {})", args.join(" "))
-            }
+            if args.is_empty() { head.to_string() } else { format!("({head} {})", args.join(" ")) }
         };
         match node {
             Node::Bool(value) => value.to_string(),
@@ -516,9 +479,5 @@ fn symbol(name: &str) -> String {
 }
 
 fn signed(value: &BigInt, size: &str) -> String {
-    if value.is_negative() && !value.is_zero() {
-        format!("(- {size})")
-    } else {
-        size.to_string()
-    }
+    if value.is_negative() && !value.is_zero() { format!("(- {size})") } else { size.to_string() }
 }

@@ -24,16 +24,8 @@ const MAX_EXPONENT: i64 = 16;
 impl Encoder {
     pub fn real(&mut self, ext: Ext) -> Enc {
         debug_assert_eq!(self.mode, Mode::Real);
-        let Ext {
-            bot,
-            pinf,
-            ninf,
-            val,
-        } = ext;
-        Enc {
-            bot,
-            ..self.sure(Data::Real { pinf, ninf, val })
-        }
+        let Ext { bot, pinf, ninf, val } = ext;
+        Enc { bot, ..self.sure(Data::Real { pinf, ninf, val }) }
     }
 
     /// A function of floats; undefined arguments are absorbed by the caller too.
@@ -85,8 +77,7 @@ impl Encoder {
             Meaning::Abs => self.q.ext_abs(x),
             Meaning::Sign => {
                 let (positive, negative) = (self.q.is_positive(x), self.q.is_negative(x));
-                let (minus_one, zero, one) =
-                    (self.q.ratio(-1, 1), self.q.ratio(0, 1), self.q.ratio(1, 1));
+                let (minus_one, zero, one) = (self.q.ratio(-1, 1), self.q.ratio(0, 1), self.q.ratio(1, 1));
                 let rest = self.q.ite(negative, minus_one, zero);
                 let val = self.q.ite(positive, one, rest);
                 let sign = self.q.finite(val);
@@ -105,10 +96,7 @@ impl Encoder {
                 let e = self.real_exp(minus_x);
                 let below = self.q.ext_add(one, e);
                 // The divisor is positive.
-                Ext {
-                    bot: x.bot,
-                    ..self.inverse_of(below)
-                }
+                Ext { bot: x.bot, ..self.inverse_of(below) }
             }
             Meaning::Expm1 => {
                 let (e, one) = (self.real_exp(x), self.number(1));
@@ -128,19 +116,14 @@ impl Encoder {
             Meaning::Log2 | Meaning::Log10 => {
                 let base = self.log_of(if meaning == Meaning::Log2 { 2 } else { 10 });
                 let (log, inverse) = (self.real_log(x), self.q.inverse(base));
-                Ext {
-                    val: self.q.product(log.val, inverse),
-                    ..log
-                }
+                Ext { val: self.q.product(log.val, inverse), ..log }
             }
             Meaning::Floor | Meaning::Ceil | Meaning::Trunc | Meaning::Round => {
                 let whole = self.whole(meaning, x.val);
                 // Infinities stay as they are.
                 Ext { val: whole, ..x }
             }
-            _ => self.guarded(fun, &[x], |encoder| {
-                encoder.finite_unary(fun, meaning, x.val)
-            }),
+            _ => self.guarded(fun, &[x], |encoder| encoder.finite_unary(fun, meaning, x.val)),
         }
     }
 
@@ -161,10 +144,7 @@ impl Encoder {
             (_, Scalar::Cos) => self.laws.sin_cos(&mut self.q, x).1,
             (_, Scalar::Sinh | Scalar::Cosh) => {
                 let minus_x = self.q.negated(x);
-                let (up, down) = (
-                    self.laws.exp(&mut self.q, x),
-                    self.laws.exp(&mut self.q, minus_x),
-                );
+                let (up, down) = (self.laws.exp(&mut self.q, x), self.laws.exp(&mut self.q, minus_x));
                 let half = self.q.ratio(1, 2);
                 let both = match fun {
                     Scalar::Sinh => self.q.difference(up, down),
@@ -196,11 +176,7 @@ impl Encoder {
             Meaning::FloorDiv | Meaning::TruncDiv | Meaning::Remainder | Meaning::Fmod => {
                 let floors = matches!(meaning, Meaning::FloorDiv | Meaning::Remainder);
                 let quotient = self.q.ext_div(x, y);
-                let rounding = if floors {
-                    Meaning::Floor
-                } else {
-                    Meaning::Trunc
-                };
+                let rounding = if floors { Meaning::Floor } else { Meaning::Trunc };
                 let whole = self.whole(rounding, quotient.val);
                 let val = if matches!(meaning, Meaning::FloorDiv | Meaning::TruncDiv) {
                     whole
@@ -208,10 +184,7 @@ impl Encoder {
                     let taken = self.q.product(y.val, whole);
                     self.q.difference(x.val, taken)
                 };
-                Some(Ext {
-                    bot: quotient.bot,
-                    ..self.q.finite(val)
-                })
+                Some(Ext { bot: quotient.bot, ..self.q.finite(val) })
             }
             Meaning::CopySign => {
                 let (size, negative) = (self.q.ext_abs(x), self.q.is_negative(y));
@@ -247,41 +220,22 @@ impl Encoder {
 
     /// `exp(-inf) = 0`, `exp(inf) = inf`.
     fn real_exp(&mut self, x: Ext) -> Ext {
-        let (value, zero, no) = (
-            self.laws.exp(&mut self.q, x.val),
-            self.q.ratio(0, 1),
-            self.q.bool(false),
-        );
-        Ext {
-            bot: x.bot,
-            pinf: x.pinf,
-            ninf: no,
-            val: self.q.ite(x.ninf, zero, value),
-        }
+        let (value, zero, no) = (self.laws.exp(&mut self.q, x.val), self.q.ratio(0, 1), self.q.bool(false));
+        Ext { bot: x.bot, pinf: x.pinf, ninf: no, val: self.q.ite(x.ninf, zero, value) }
     }
 
     /// Undefined below zero, `log 0 = -inf`.
     fn real_log(&mut self, x: Ext) -> Ext {
         let (negative, is_zero) = (self.q.is_negative(x), self.q.is_zero(x));
         let val = self.laws.log(&mut self.q, x.val);
-        Ext {
-            bot: self.q.or([x.bot, negative]),
-            pinf: x.pinf,
-            ninf: is_zero,
-            val,
-        }
+        Ext { bot: self.q.or([x.bot, negative]), pinf: x.pinf, ninf: is_zero, val }
     }
 
     /// Undefined below zero.
     fn real_sqrt(&mut self, x: Ext) -> Ext {
         let negative = self.q.is_negative(x);
         let (val, no) = (self.laws.sqrt(&mut self.q, x.val), self.q.bool(false));
-        Ext {
-            bot: self.q.or([x.bot, negative]),
-            pinf: x.pinf,
-            ninf: no,
-            val,
-        }
+        Ext { bot: self.q.or([x.bot, negative]), pinf: x.pinf, ninf: no, val }
     }
 
     /// Whole and half powers by products, inverses and roots; at positive bases
@@ -309,9 +263,8 @@ impl Encoder {
     }
 
     fn constant_power(&mut self, x: Ext, exponent: &BigRational) -> Option<Ext> {
-        let halves = (exponent * BigInt::from(2))
-            .to_i64()
-            .filter(|_| (exponent * BigInt::from(2)).is_integer())?;
+        let halves =
+            (exponent * BigInt::from(2)).to_i64().filter(|_| (exponent * BigInt::from(2)).is_integer())?;
         if halves.abs() > 2 * MAX_EXPONENT {
             return None;
         }
@@ -319,20 +272,12 @@ impl Encoder {
         if halves == 0 {
             return Some(self.q.absorb(x, one));
         }
-        let (base, n) = if halves % 2 == 0 {
-            (x, halves / 2)
-        } else {
-            (self.real_sqrt(x), halves)
-        };
+        let (base, n) = if halves % 2 == 0 { (x, halves / 2) } else { (self.real_sqrt(x), halves) };
         let mut power = base;
         for _ in 1..n.abs() {
             power = self.q.ext_mul(power, base);
         }
-        Some(if exponent.is_negative() {
-            self.q.ext_div(one, power)
-        } else {
-            power
-        })
+        Some(if exponent.is_negative() { self.q.ext_div(one, power) } else { power })
     }
 
     /// A rounding to integers of a finite number, as a real.
@@ -442,9 +387,7 @@ impl Encoder {
     /// From a real: floats are not rounded; to bool, whether it is not zero; to an
     /// integer, a function of the value.
     pub fn cast_real(&mut self, enc: Enc, to: DType) -> Result<Enc, Reason> {
-        let ext = enc
-            .ext()
-            .ok_or_else(|| unsupported("a conversion of no number"))?;
+        let ext = enc.ext().ok_or_else(|| unsupported("a conversion of no number"))?;
         let data = match to.category() {
             Category::Float => return Ok(enc),
             Category::Bool => {

@@ -3,13 +3,17 @@
 //! Invariants: two reductions share a function only if their keys are the same text,
 //! so that only the values of some size expressions can differ; what is asserted of
 //! the result (finite, a sign) follows from what the body is for all values of its
-//! symbols. Reductions with different keys are related by the prover only, after
+//! symbols under the facts. Reductions with different keys are related by the prover only, after
 //! their bodies are proved equal.
 
+use std::collections::BTreeSet;
+
 use rtv_semantics::dtype::Category;
+use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
+use rtv_semantics::size::Size;
 use rtv_semantics::subst::free_vars;
-use rtv_semantics::term::{Monoid, Reduce};
+use rtv_semantics::term::{Binder, Monoid, Reduce};
 
 use crate::encode::{Data, Enc, Encoder};
 use crate::key::{reduce_key, unsupported};
@@ -24,7 +28,7 @@ pub(crate) struct ReduceUse {
     pub enc: Enc,
 }
 
-/// What holds of a body for all values of its symbols.
+/// What holds of a body for all values of its symbols that satisfy the facts.
 struct Body {
     /// It never is an error.
     safe: bool,
@@ -37,10 +41,7 @@ struct Body {
 
 impl Encoder {
     pub fn reduce(&mut self, reduce: &Reduce) -> Result<Enc, Reason> {
-        if free_vars(&reduce.body)
-            .iter()
-            .any(|var| self.env.contains_key(var))
-        {
+        if free_vars(&reduce.body).iter().any(|var| self.env.contains_key(var)) {
             return Err(unsupported("a reduction over a `let` from outside"));
         }
         let key = reduce_key(reduce)?;
@@ -55,7 +56,7 @@ impl Encoder {
         let no = self.q.bool(false);
         let mut extents_defined = Vec::new();
         for binder in &reduce.binders {
-            extents_defined.push(self.sizes.defined(&mut self.q, &binder.extent));
+            extents_defined.push(self.defined(&binder.extent));
         }
         let extents_defined = self.q.and(extents_defined);
         let err = match body.safe && self.q.known(extents_defined) == Some(true) {
@@ -81,31 +82,33 @@ impl Encoder {
             }
         };
         let enc = Enc { err, ..enc };
-        self.reduces.push(ReduceUse {
-            reduce: reduce.clone(),
-            enc,
-        });
+        self.reduces.push(ReduceUse { reduce: reduce.clone(), enc });
         Ok(enc)
     }
 
-    /// Looks at the body alone, in a question of its own.
+    /// Looks at the body alone, in a question of its own, with the ranges of the
+    /// binders as facts.
     fn body(&self, reduce: &Reduce) -> Result<Body, Reason> {
-        let mut probe = Encoder::new(self.mode);
+        let mut known = self.known().clone();
+        // A fact about an outer symbol of the same name is none about the binder.
+        known.facts.retain(|fact| {
+            let mut syms = BTreeSet::new();
+            fact.collect_syms(&mut syms);
+            reduce.binders.iter().all(|binder| !syms.contains(&binder.sym))
+        });
+        for Binder { sym, extent } in &reduce.binders {
+            known.facts.push(Cond::within(&Size::zero(), &Size::sym(sym), extent));
+        }
+        let mut probe = Encoder::new(self.mode, known);
         let enc = probe.term(&reduce.body)?;
         let never = |id| probe.q.known(id) == Some(false);
         let (finite, sign) = match enc.data {
-            Data::Real { pinf, ninf, val } => (
-                never(pinf) && never(ninf) && never(enc.bot),
-                sign(&probe.q, val),
-            ),
+            Data::Real { pinf, ninf, val } => {
+                (never(pinf) && never(ninf) && never(enc.bot), sign(&probe.q, val))
+            }
             _ => (false, None),
         };
-        Ok(Body {
-            safe: never(enc.err),
-            finite,
-            defined: never(enc.bot),
-            sign,
-        })
+        Ok(Body { safe: never(enc.err), finite, defined: never(enc.bot), sign })
     }
 
     /// A reduction of reals. Sums, products and nonempty extremes of finite values are
@@ -113,12 +116,10 @@ impl Encoder {
     fn real_reduce(&mut self, reduce: &Reduce, name: &str, args: &[Id], body: &Body) -> Enc {
         let val = self.component(name, "", args, Sort::Real);
         let mut result = self.q.finite(val);
-        let flat = reduce.binders.iter().all(|binder| {
-            reduce
-                .binders
-                .iter()
-                .all(|other| !binder.extent.mentions(&other.sym))
-        });
+        let flat = reduce
+            .binders
+            .iter()
+            .all(|binder| reduce.binders.iter().all(|other| !binder.extent.mentions(&other.sym)));
         let empty = self.is_empty(reduce);
         match reduce.op {
             Monoid::Sum | Monoid::Prod if body.finite => {}
@@ -159,6 +160,9 @@ impl Encoder {
     fn is_empty(&mut self, reduce: &Reduce) -> Id {
         let mut parts = Vec::new();
         for binder in &reduce.binders {
+            if self.known().holds(&Cond::le(&Size::one(), &binder.extent)) {
+                continue;
+            }
             let (extent, zero) = (self.sizes.size(&mut self.q, &binder.extent), self.q.int(0));
             parts.push(self.q.le(extent, zero));
         }

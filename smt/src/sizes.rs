@@ -37,11 +37,7 @@ pub struct SizeSolver {
 
 impl SizeSolver {
     pub fn new(solver: Arc<Solver>, budget: Budget) -> SizeSolver {
-        SizeSolver {
-            solver,
-            budget,
-            cache: Mutex::default(),
-        }
+        SizeSolver { solver, budget, cache: Mutex::default() }
     }
 
     /// Does every assignment that satisfies `facts` satisfy `goal`?
@@ -114,7 +110,7 @@ fn question(facts: &[Cond], goal: &Cond) -> (Query, Vec<Sym>) {
 }
 
 /// Conjunctions taken apart, sorted, without repetition.
-fn flatten(conds: &[Cond]) -> Vec<Cond> {
+pub(crate) fn flatten(conds: &[Cond]) -> Vec<Cond> {
     fn walk(cond: &Cond, into: &mut BTreeSet<Cond>) {
         match cond {
             Cond::And(parts) => parts.iter().for_each(|part| walk(part, into)),
@@ -138,10 +134,8 @@ fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
         set
     };
     let mut reached = syms(goal);
-    let mut rest: Vec<(Cond, BTreeSet<Sym>)> = flatten(facts)
-        .into_iter()
-        .map(|cond| (cond.clone(), syms(&cond)))
-        .collect();
+    let mut rest: Vec<(Cond, BTreeSet<Sym>)> =
+        flatten(facts).into_iter().map(|cond| (cond.clone(), syms(&cond))).collect();
     let mut kept = Vec::new();
     loop {
         let near = |set: &BTreeSet<Sym>| set.is_empty() || !set.is_disjoint(&reached);
@@ -214,11 +208,7 @@ impl SizeTerms {
             Atom::Min(a, b) | Atom::Max(a, b) => {
                 let (a, b) = (self.size(q, a), self.size(q, b));
                 let below = q.le(a, b);
-                if matches!(atom, Atom::Min(..)) {
-                    q.ite(below, a, b)
-                } else {
-                    q.ite(below, b, a)
-                }
+                if matches!(atom, Atom::Min(..)) { q.ite(below, a, b) } else { q.ite(below, b, a) }
             }
             Atom::Div(a, d) => {
                 let (a, d) = (self.size(q, a), self.size(q, d));
@@ -267,20 +257,12 @@ impl SizeTerms {
         let (mut passed, mut stops) = (q.bool(true), Vec::new());
         for part in parts {
             let (truth, falsity) = self.cond(q, part);
-            let (stopping, passing) = if stop {
-                (truth, falsity)
-            } else {
-                (falsity, truth)
-            };
+            let (stopping, passing) = if stop { (truth, falsity) } else { (falsity, truth) };
             stops.push(q.and([passed, stopping]));
             passed = q.and([passed, passing]);
         }
         let stopped = q.or(stops);
-        if stop {
-            (stopped, passed)
-        } else {
-            (passed, stopped)
-        }
+        if stop { (stopped, passed) } else { (passed, stopped) }
     }
 
     /// No division of the size has a zero divisor.
@@ -309,11 +291,7 @@ mod tests {
     use rtv_semantics::size::SymKind;
 
     fn syms() -> [Sym; 3] {
-        [
-            Sym::new(0, SymKind::Size, "N"),
-            Sym::new(1, SymKind::Index, "i"),
-            Sym::new(2, SymKind::Int, "p"),
-        ]
+        [Sym::new(0, SymKind::Size, "N"), Sym::new(1, SymKind::Index, "i"), Sym::new(2, SymKind::Int, "p")]
     }
 
     fn size_solver() -> SizeSolver {
@@ -322,10 +300,8 @@ mod tests {
     }
 
     fn sizes() -> impl Strategy<Value = Size> {
-        let leaf = prop_oneof![
-            (-4i64..5).prop_map(Size::int),
-            (0usize..3).prop_map(|k| Size::sym(&syms()[k])),
-        ];
+        let leaf =
+            prop_oneof![(-4i64..5).prop_map(Size::int), (0usize..3).prop_map(|k| Size::sym(&syms()[k])),];
         leaf.prop_recursive(3, 12, 2, |inner| {
             (0..6, inner.clone(), inner).prop_map(|(kind, a, b)| match kind {
                 0 => &a + &b,
@@ -345,13 +321,8 @@ mod tests {
             _ => Cond::ne(&a, &b),
         });
         leaf.prop_recursive(2, 4, 2, |inner| {
-            (any::<bool>(), inner.clone(), inner).prop_map(|(both, a, b)| {
-                if both {
-                    Cond::and([a, b])
-                } else {
-                    Cond::or([a, b])
-                }
-            })
+            (any::<bool>(), inner.clone(), inner)
+                .prop_map(|(both, a, b)| if both { Cond::and([a, b]) } else { Cond::or([a, b]) })
         })
     }
 
@@ -416,9 +387,7 @@ mod tests {
         let look = |size: &Size| {
             size.map_atoms(&|atom| {
                 if let Atom::Div(_, d) = atom
-                    && d.eval(&|sym| values.get(sym.id() as usize).copied())
-                        .unwrap_or(0)
-                        < 1
+                    && d.eval(&|sym| values.get(sym.id() as usize).copied()).unwrap_or(0) < 1
                 {
                     fine.set(false);
                 }

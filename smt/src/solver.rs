@@ -20,7 +20,7 @@ use crate::z3_backend;
 pub const Z3_VERSION: &str = "5.4.";
 
 /// Limits of one question. The resource limit makes an answer repeatable; the time
-/// limit bounds how long it takes. Both hold for each attempt.
+/// limit bounds how long it takes. Zero means no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
     /// Z3's own count of work; the same count can be one second or ten.
@@ -30,15 +30,14 @@ pub struct Budget {
 
 impl Budget {
     /// For deciding whether a branch is worth keeping; an `unknown` costs little.
-    pub const PRUNE: Budget = Budget {
-        rlimit: 3_000_000,
-        timeout_ms: 300,
-    };
+    pub const PRUNE: Budget = Budget { rlimit: 3_000_000, timeout_ms: 300 };
     /// For obligations, where an `unknown` ends the proof.
-    pub const OBLIGATION: Budget = Budget {
-        rlimit: 40_000_000,
-        timeout_ms: 3_000,
-    };
+    pub const OBLIGATION: Budget = Budget { rlimit: 40_000_000, timeout_ms: 3_000 };
+
+    /// One half, not less than one unit of what is limited.
+    pub(crate) fn halved(self) -> Budget {
+        Budget { rlimit: self.rlimit.div_ceil(2), timeout_ms: self.timeout_ms.div_ceil(2) }
+    }
 }
 
 /// Why a question has no answer. The list is closed.
@@ -121,9 +120,8 @@ impl Fault {
             }
             Fault::SelfTest(what) => {
                 let message = format!("solver self-test failed: {what}");
-                Diagnostic::error(R0711, Span::default(), message).help(
-                    "nothing was proved; libz3 is damaged or replaced: build again from clean",
-                )
+                Diagnostic::error(R0711, Span::default(), message)
+                    .help("nothing was proved; libz3 is damaged or replaced: build again from clean")
             }
         }
     }
@@ -163,10 +161,7 @@ impl Solver {
     }
 
     fn self_test(&self) -> Result<(), Fault> {
-        let budget = Budget {
-            rlimit: 10_000_000,
-            timeout_ms: 10_000,
-        };
+        let budget = Budget { rlimit: 10_000_000, timeout_ms: 10_000 };
         for canary in canaries() {
             let sat = match self.check(&canary.query, budget) {
                 Answer::Sat(values) => canary.values.is_none_or(|expected| values == expected),
@@ -183,11 +178,7 @@ impl Solver {
 
 fn check_version(found: &str) -> Result<(), Fault> {
     let found = found.trim_start_matches("Z3 ");
-    if found.starts_with(Z3_VERSION) {
-        Ok(())
-    } else {
-        Err(Fault::Version(found.to_string()))
-    }
+    if found.starts_with(Z3_VERSION) { Ok(()) } else { Err(Fault::Version(found.to_string())) }
 }
 
 /// A question with a known answer.
@@ -205,23 +196,14 @@ fn canaries() -> Vec<Canary> {
     let mut all = Vec::new();
     for sat in [true, false] {
         let mut q = Query::new();
-        let (x, two, bound) = (
-            q.constant("x", Sort::Int),
-            q.int(2),
-            q.int(if sat { 7 } else { 6 }),
-        );
+        let (x, two, bound) = (q.constant("x", Sort::Int), q.int(2), q.int(if sat { 7 } else { 6 }));
         let (twice, six) = (q.mul(two, x), q.int(6));
         let (low, high) = (q.le(six, twice), q.lt(twice, bound));
         q.assert(low);
         q.assert(high);
         q.watch(x);
         let values = sat.then(|| vec![ModelValue::Int(BigInt::from(3))]);
-        all.push(Canary {
-            what: "integers",
-            query: q,
-            sat,
-            values,
-        });
+        all.push(Canary { what: "integers", query: q, sat, values });
 
         let mut q = Query::new();
         let fun = q.declare("f", vec![Sort::Int], Sort::Opaque("f32".to_string()));
@@ -233,12 +215,7 @@ fn canaries() -> Vec<Canary> {
         if !sat {
             q.assert(same);
         }
-        all.push(Canary {
-            what: "uninterpreted functions",
-            query: q,
-            sat,
-            values: None,
-        });
+        all.push(Canary { what: "uninterpreted functions", query: q, sat, values: None });
 
         let mut q = Query::new();
         let (x, one) = (q.constant("x", Sort::Bits(8)), q.bits(1, 8));
@@ -251,31 +228,14 @@ fn canaries() -> Vec<Canary> {
         q.assert(below);
         q.watch(x);
         let values = sat.then(|| vec![ModelValue::Bits(127)]);
-        all.push(Canary {
-            what: "bit-vectors",
-            query: q,
-            sat,
-            values,
-        });
+        all.push(Canary { what: "bit-vectors", query: q, sat, values });
 
         let mut q = Query::new();
-        let (x, zero) = (
-            q.constant("x", Sort::Real),
-            q.real(BigRational::from(BigInt::from(0))),
-        );
+        let (x, zero) = (q.constant("x", Sort::Real), q.real(BigRational::from(BigInt::from(0))));
         let square = q.mul(x, x);
-        let claim = if sat {
-            q.lt(zero, square)
-        } else {
-            q.lt(square, zero)
-        };
+        let claim = if sat { q.lt(zero, square) } else { q.lt(square, zero) };
         q.assert(claim);
-        all.push(Canary {
-            what: "reals",
-            query: q,
-            sat,
-            values: None,
-        });
+        all.push(Canary { what: "reals", query: q, sat, values: None });
     }
     all
 }
@@ -322,16 +282,9 @@ mod tests {
             Answer::Unknown(Reason::Timeout),
         ];
         for answer in stuck {
-            let fault = Solver::with_backend(Box::new(Always(answer)))
-                .err()
-                .expect("refused");
+            let fault = Solver::with_backend(Box::new(Always(answer))).err().expect("refused");
             assert_eq!(fault.diagnostic().code, R0711);
-            assert!(
-                fault
-                    .diagnostic()
-                    .message
-                    .starts_with("solver self-test failed")
-            );
+            assert!(fault.diagnostic().message.starts_with("solver self-test failed"));
         }
         assert!(Solver::with_backend(Box::new(Panics)).is_err());
     }
@@ -348,14 +301,10 @@ mod tests {
             Answer::Unknown(Reason::Unsupported("x".to_string())),
         ];
         for answer in answers {
-            let solver = Solver {
-                backend: Box::new(Always(answer.clone())),
-            };
+            let solver = Solver { backend: Box::new(Always(answer.clone())) };
             assert_eq!(solver.refutes(&Query::new(), Budget::PRUNE), Err(answer));
         }
-        let solver = Solver {
-            backend: Box::new(Panics),
-        };
+        let solver = Solver { backend: Box::new(Panics) };
         let crash = Answer::Unknown(Reason::Crash);
         assert_eq!(solver.refutes(&Query::new(), Budget::PRUNE), Err(crash));
     }

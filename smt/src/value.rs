@@ -19,10 +19,11 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Reduce, Term};
 
-use crate::encode::{Data, Enc, Encoder};
+use crate::encode::{Data, Enc, Encoder, Known};
+use crate::instances::instances;
 use crate::key::unsupported;
 use crate::query::Id;
-use crate::sizes::SizeSolver;
+use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
 
 /// Reductions are compared inside reductions this deep.
@@ -101,11 +102,7 @@ pub struct ValueProver {
 
 impl ValueProver {
     pub fn new(solver: Arc<Solver>, sizes: Arc<SizeSolver>, budget: Budget) -> ValueProver {
-        ValueProver {
-            solver,
-            sizes,
-            budget,
-        }
+        ValueProver { solver, sizes, budget }
     }
 
     pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
@@ -114,7 +111,7 @@ impl ValueProver {
 
     /// The first question asked for a goal, as SMT-LIB text.
     pub fn text(&self, goal: &ValueGoal) -> Result<String, Reason> {
-        Ok(encode(goal)?.finish(goal, &[])?.encoder.q.to_smtlib())
+        Ok(encode(goal, &self.sizes)?.finish(goal, &[])?.encoder.q.to_smtlib())
     }
 
     fn nested(&self, goal: &ValueGoal, depth: usize) -> Result<ValueAnswer, Reason> {
@@ -124,16 +121,12 @@ impl ValueProver {
         if alpha_eq(goal.left, goal.right) {
             return Ok(ValueAnswer::Equal(Method::Syntactic));
         }
-        let budget = if depth == 0 {
-            self.budget
-        } else {
-            Budget::PRUNE
-        };
-        let answer = self.ask(encode(goal)?.finish(goal, &[])?, budget);
+        let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
+        let answer = self.ask(encode(goal, &self.sizes)?.finish(goal, &[])?, budget);
         if depth >= MAX_NESTING || matches!(answer, Ok(ValueAnswer::Equal(_))) {
             return answer;
         }
-        let sides = encode(goal)?;
+        let sides = encode(goal, &self.sizes)?;
         let merged = self.merges(goal, &sides, depth);
         if merged.is_empty() {
             return answer;
@@ -182,10 +175,7 @@ impl ValueProver {
         let mut facts = goal.facts.to_vec();
         for (x, y) in a.binders.iter().zip(&b.binders) {
             let extent = left.size(&x.extent);
-            if !self
-                .sizes
-                .entails(&facts, &Cond::eq(&extent, &right.size(&y.extent)))
-            {
+            if !self.sizes.entails(&facts, &Cond::eq(&extent, &right.size(&y.extent))) {
                 return false;
             }
             let index = Size::sym(&fresh.sym(&x.sym));
@@ -193,38 +183,19 @@ impl ValueProver {
             left = left.with_size(&x.sym, index.clone());
             right = right.with_size(&y.sym, index);
         }
-        let (left, right) = (
-            left.term(&a.body, &mut fresh),
-            right.term(&b.body, &mut fresh),
-        );
-        let inner = ValueGoal {
-            facts: &facts,
-            left: &left,
-            right: &right,
-            directed: false,
-            ..*goal
-        };
+        let (left, right) = (left.term(&a.body, &mut fresh), right.term(&b.body, &mut fresh));
+        let inner = ValueGoal { facts: &facts, left: &left, right: &right, directed: false, ..*goal };
         matches!(self.nested(&inner, depth + 1), Ok(ValueAnswer::Equal(_)))
     }
 }
 
 /// Ids above those of everything in the goal.
-fn above(goal: &ValueGoal) -> Fresh {
+pub(crate) fn above(goal: &ValueGoal) -> Fresh {
     let span = goal.left.span();
     let mut syms = BTreeSet::new();
-    goal.facts
-        .iter()
-        .for_each(|fact| fact.collect_syms(&mut syms));
-    let mut terms: Vec<Term> = syms
-        .iter()
-        .map(|s| Term::size(Size::sym(s), span))
-        .collect();
-    terms.extend(
-        goal.hypotheses
-            .iter()
-            .chain([goal.left, goal.right])
-            .cloned(),
-    );
+    goal.facts.iter().for_each(|fact| fact.collect_syms(&mut syms));
+    let mut terms: Vec<Term> = syms.iter().map(|s| Term::size(Size::sym(s), span)).collect();
+    terms.extend(goal.hypotheses.iter().chain([goal.left, goal.right]).cloned());
     Fresh::above(&terms)
 }
 
@@ -241,31 +212,34 @@ struct Question {
     settled: bool,
 }
 
-fn encode(goal: &ValueGoal) -> Result<Sides, Reason> {
+fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
     if let Mode::Close { .. } = goal.mode {
         return Err(unsupported("a proof of a numeric bound"));
     }
-    let mut encoder = Encoder::new(goal.mode);
-    for fact in goal.facts {
-        encoder.fact(fact);
-    }
+    let known = Known { facts: flatten(goal.facts), sizes: sizes.clone() };
+    let mut encoder = Encoder::new(goal.mode, known);
+    let yes = encoder.q.bool(true);
     for hypothesis in goal.hypotheses {
-        let enc = encoder.term(hypothesis)?;
-        let Data::Bool(holds) = enc.data else {
-            return Err(unsupported("a hypothesis that is no bool"));
-        };
-        let q = &mut encoder.q;
-        let (no_err, no_bot) = (q.not(enc.err), q.not(enc.bot));
-        for id in [holds, no_err, no_bot] {
-            q.assert(id);
-        }
+        assume(&mut encoder, yes, hypothesis);
+    }
+    let mut fresh = above(goal);
+    for (range, instance) in instances(goal, &mut fresh) {
+        let (range, _) = encoder.sizes.cond(&mut encoder.q, &range);
+        assume(&mut encoder, range, &instance);
     }
     let (left, right) = (encoder.term(goal.left)?, encoder.term(goal.right)?);
-    Ok(Sides {
-        encoder,
-        left,
-        right,
-    })
+    Ok(Sides { encoder, left, right })
+}
+
+/// Asserts that a hypothesis is true, without error and defined, where `range` holds.
+/// One that cannot be encoded is not used.
+fn assume(encoder: &mut Encoder, range: Id, hypothesis: &Term) {
+    let Ok(Enc { data: Data::Bool(holds), err, bot }) = encoder.term(hypothesis) else { return };
+    let q = &mut encoder.q;
+    let (no_err, no_bot) = (q.not(err), q.not(bot));
+    let works = q.and([holds, no_err, no_bot]);
+    let fact = q.implies(range, works);
+    q.assert(fact);
 }
 
 impl Sides {
@@ -275,34 +249,19 @@ impl Sides {
             let agree = agreement(&mut self.encoder, *a, *b, false, goal.errors)?;
             self.encoder.q.assert(agree);
         }
-        let agree = agreement(
-            &mut self.encoder,
-            self.left,
-            self.right,
-            goal.directed,
-            goal.errors,
-        )?;
+        let agree = agreement(&mut self.encoder, self.left, self.right, goal.directed, goal.errors)?;
         self.encoder.close();
         let q = &mut self.encoder.q;
         let settled = q.known(agree) == Some(true);
         let differ = q.not(agree);
         q.assert(differ);
         watch(&mut self.encoder);
-        Ok(Question {
-            encoder: self.encoder,
-            settled,
-        })
+        Ok(Question { encoder: self.encoder, settled })
     }
 }
 
 /// When two encodings agree; see the head of this file.
-fn agreement(
-    encoder: &mut Encoder,
-    a: Enc,
-    b: Enc,
-    directed: bool,
-    errors: Errors,
-) -> Result<Id, Reason> {
+fn agreement(encoder: &mut Encoder, a: Enc, b: Enc, directed: bool, errors: Errors) -> Result<Id, Reason> {
     let same = encoder.same(a, b)?;
     let q = &mut encoder.q;
     let values = if directed {
@@ -356,11 +315,7 @@ fn model(encoder: &Encoder, values: ModelValues) -> ValueModel {
     for read in &encoder.reads {
         let index: Option<Vec<BigInt>> = read.index.iter().map(|&id| int(id)).collect();
         if let (Some(index), Some(value)) = (index, value(read.value)) {
-            let read = ModelRead {
-                var: read.var.clone(),
-                index,
-                value,
-            };
+            let read = ModelRead { var: read.var.clone(), index, value };
             if !model.reads.contains(&read) {
                 model.reads.push(read);
             }

@@ -1,8 +1,8 @@
 //! Z3 through its binding: a [`Query`] built in a context of its own and checked.
 //!
-//! Two solvers are tried: the general `smt` tactic, cheap to set up, then Z3's default
-//! strategy, which picks special procedures (nlsat, bit-blasting). The first `sat` or
-//! `unsat` counts. Global memory limits are not used: once one fires, the process
+//! Two solvers are tried, each with half the budget: the general `smt` tactic, cheap to
+//! set up, then Z3's default strategy, which picks special procedures (nlsat,
+//! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
 //! stays unusable.
 
 use num_bigint::BigInt;
@@ -18,10 +18,10 @@ pub struct Z3;
 
 impl Backend for Z3 {
     fn check(&self, query: &Query, budget: Budget) -> Answer {
-        let first = attempt(query, budget, || Tactic::new("smt").solver());
-        match first {
-            Answer::Unknown(ref why) => match attempt(query, budget, z3::Solver::new) {
-                Answer::Unknown(_) => Answer::Unknown(why.clone()),
+        let half = budget.halved();
+        match attempt(query, half, || Tactic::new("smt").solver()) {
+            Answer::Unknown(why) => match attempt(query, half, z3::Solver::new) {
+                Answer::Unknown(_) => Answer::Unknown(why),
                 settled => settled,
             },
             settled => settled,
@@ -49,9 +49,7 @@ fn attempt(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
                     let value = |term: &Dynamic| model.eval(term, true).map(|v| read(&v));
                     let missing = || ModelValue::Other(String::new());
                     let watched = query.watched.iter();
-                    watched
-                        .map(|id| value(&terms[id.index()]).unwrap_or_else(missing))
-                        .collect()
+                    watched.map(|id| value(&terms[id.index()]).unwrap_or_else(missing)).collect()
                 }
                 None => Vec::new(),
             }),
@@ -66,10 +64,7 @@ fn reason(query: &Query, said: Option<String>) -> Reason {
         Reason::Timeout
     } else if said.contains("memory") {
         Reason::Memory
-    } else if ["canceled", "interrupted", "resource"]
-        .iter()
-        .any(|word| said.contains(word))
-    {
+    } else if ["canceled", "interrupted", "resource"].iter().any(|word| said.contains(word)) {
         Reason::Rlimit
     } else if query.is_nonlinear() {
         Reason::Nonlinear
@@ -85,9 +80,7 @@ fn read(value: &Dynamic) -> ModelValue {
         return value.as_bool().map_or_else(text, ModelValue::Bool);
     }
     if let Some(value) = value.as_int() {
-        return value
-            .as_i128()
-            .map_or_else(text, |v| ModelValue::Int(BigInt::from(v)));
+        return value.as_i128().map_or_else(text, |v| ModelValue::Int(BigInt::from(v)));
     }
     if let Some(value) = value.as_real() {
         let ratio = |(n, d)| ModelValue::Real(BigRational::new(BigInt::from(n), BigInt::from(d)));
@@ -120,10 +113,7 @@ fn build(query: &Query) -> Vec<Dynamic> {
                 &BV::from_str(*width, &value.to_string()).expect("invariant: decimal digits"),
             ),
             Node::Apply(fun, args) => {
-                let args: Vec<&dyn Ast> = args
-                    .iter()
-                    .map(|arg| &terms[arg.index()] as &dyn Ast)
-                    .collect();
+                let args: Vec<&dyn Ast> = args.iter().map(|arg| &terms[arg.index()] as &dyn Ast).collect();
                 funs[fun.index()].apply(&args)
             }
             Node::Op(op, args) => {
@@ -147,10 +137,7 @@ fn sort(sort: &Sort) -> z3::Sort {
 }
 
 fn big_int(value: &BigInt) -> Int {
-    value
-        .to_string()
-        .parse()
-        .expect("invariant: decimal digits")
+    value.to_string().parse().expect("invariant: decimal digits")
 }
 
 fn big_real(value: &BigRational) -> Real {
@@ -265,15 +252,9 @@ mod tests {
 
     #[test]
     fn budgets_end_in_a_reason_never_in_unsat() {
-        let short = Budget {
-            rlimit: 0,
-            timeout_ms: 100,
-        };
+        let short = Budget { rlimit: 0, timeout_ms: 100 };
         assert_eq!(Z3.check(&hard(), short), Answer::Unknown(Reason::Timeout));
-        let poor = Budget {
-            rlimit: 20_000,
-            timeout_ms: 20_000,
-        };
+        let poor = Budget { rlimit: 20_000, timeout_ms: 20_000 };
         assert_eq!(Z3.check(&hard(), poor), Answer::Unknown(Reason::Rlimit));
     }
 
@@ -303,10 +284,7 @@ mod tests {
         with_z3_config(&Config::new(), move || {
             let solver = z3::Solver::new();
             solver.from_string(text.clone());
-            assert!(
-                !solver.get_assertions().is_empty(),
-                "not understood: {text}"
-            );
+            assert!(!solver.get_assertions().is_empty(), "not understood: {text}");
             solver.check()
         })
     }

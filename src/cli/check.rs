@@ -1,11 +1,28 @@
 //! `rtv check`: every claim of the files named, proved, refuted or left open.
 
+mod only;
+mod workers;
+
+use std::collections::BTreeSet;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
 use clap::Args;
+use rtv_grammar::ast::{DefKind, Item, ItemKind};
+use rtv_proofs::{Module, Settings, Stage};
+use rtv_runtime::io::placeless;
+use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_smt::Budget;
 
 use crate::project::Project;
 use crate::report::Reporter;
+use only::Only;
+use workers::Event;
+
+/// No claim has a name that was asked for.
+const NOTHING_SELECTED: Code = Code(815);
 
 #[derive(Args)]
 pub struct Check {
@@ -17,47 +34,112 @@ pub struct Check {
     /// Only `test` blocks and sampling, no solver
     #[arg(long, conflicts_with = "types")]
     tests: bool,
-    /// Only these claims, by name or pattern such as `softmax*`; the last match wins, `!` excludes
+    /// Only these claims, by name or pattern (`softmax*`); `!NAME` leaves out, the last match wins
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    #[command(flatten)]
-    budget: Budget,
-}
-
-/// What a check may cost.
-#[derive(Args)]
-pub struct Budget {
     /// Seed of the random inputs
     #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    seed: u64,
     /// Random inputs per claim
     #[arg(long, default_value_t = 200)]
-    pub samples: u32,
+    samples: u64,
     /// Seconds per claim; what takes longer is unknown
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<f64>,
+    timeout: Option<Duration>,
     /// Solver work per question, the same on every machine
     #[arg(long)]
-    pub rlimit: Option<u32>,
-    /// Claims at work at the same time
+    rlimit: Option<u32>,
+    /// Files at work at the same time
     #[arg(long, value_name = "N")]
-    pub jobs: Option<std::num::NonZeroUsize>,
+    jobs: Option<NonZeroUsize>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x <= 1e6 => Ok(x),
+        Ok(x) if x > 0.0 && x <= 1e6 => Ok(Duration::from_secs_f64(x)),
         _ => Err("a number of seconds above 0 is needed".to_string()),
     }
 }
 
 impl Check {
     pub fn run(&self, reporter: &mut Reporter) {
-        let (project, found) = Project::load(&self.files);
+        let (mut project, found) = Project::load(&self.files);
         reporter.run_started("check", &project.names());
-        found
-            .iter()
-            .for_each(|found| reporter.diagnostic(&project.sources, found));
+        found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+        let mut modules = Vec::new();
+        for unit in std::mem::take(&mut project.units) {
+            let broken = unit.parsed.diagnostics.iter().any(Diagnostic::is_error);
+            let (module, found) = Module::new(unit.file, unit.parsed);
+            // What follows from a syntax error is no news.
+            if !broken {
+                found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+                modules.push(module);
+            }
+        }
+        self.claims(&project, &modules, reporter);
         reporter.run_finished();
+    }
+
+    fn claims(&self, project: &Project, modules: &[Module], reporter: &mut Reporter) {
+        let only = Only::new(&self.only);
+        let names = modules.iter().flat_map(|m| &m.items).filter_map(claim_name);
+        let names: BTreeSet<&str> = names.filter(|name| only.selects(name)).collect();
+        let every_item = self.only.is_empty();
+        if names.is_empty() && !every_item {
+            let fact = format!("no claim is named {}", self.only.join(" or "));
+            return reporter.fault(&placeless(NOTHING_SELECTED, fact));
+        }
+        let wanted = |name: &str| every_item || names.contains(name);
+        let proving = self.stage() == Stage::Proofs;
+        workers::check(modules, self.settings(), self.jobs(modules), &wanted, &mut |event| match event {
+            Event::Started(name) if names.contains(name.as_str()) => {
+                reporter.claim_started(&name);
+            }
+            Event::Started(_) => {}
+            Event::Finished(_) if self.types => {}
+            Event::Finished(claim) => {
+                reporter.claim_finished(&project.sources, &claim, proving);
+            }
+            Event::Found(found) => {
+                found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+            }
+        });
+    }
+
+    fn stage(&self) -> Stage {
+        match (self.types, self.tests) {
+            (true, _) => Stage::Types,
+            (_, true) => Stage::Tests,
+            _ => Stage::Proofs,
+        }
+    }
+
+    fn settings(&self) -> Settings {
+        let mut budget = Budget::OBLIGATION;
+        if let Some(limit) = self.timeout {
+            let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+            budget.timeout_ms = budget.timeout_ms.min(limit.max(1));
+        }
+        budget.rlimit = self.rlimit.unwrap_or(budget.rlimit);
+        let (stage, seed, samples, timeout) = (self.stage(), self.seed, self.samples, self.timeout);
+        Settings { stage, seed, samples, budget, timeout }
+    }
+
+    fn jobs(&self, modules: &[Module]) -> usize {
+        let jobs = self.jobs.map_or_else(|| thread::available_parallelism().ok(), Some);
+        jobs.map_or(1, NonZeroUsize::get).min(modules.len())
+    }
+}
+
+/// The name of an item that makes a claim.
+fn claim_name(item: &Item) -> Option<&str> {
+    match &item.kind {
+        ItemKind::Def(def) if matches!(def.kind, DefKind::Impl | DefKind::Decomp { .. }) => {
+            Some(&def.name.parts.last()?.name)
+        }
+        ItemKind::Vjp { path, .. } => Some(&path.parts.last()?.name),
+        ItemKind::Rule(rule) => Some(&rule.name.name),
+        ItemKind::Test { name, .. } => Some(&name.name),
+        ItemKind::Def(_) | ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Error => None,
     }
 }

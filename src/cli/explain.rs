@@ -36,33 +36,20 @@ impl Explain {
 /// The page of `R0203`, however it is written: `r0203`, `R203`, `203`.
 fn page(asked: &str) -> Option<&'static str> {
     let digits = asked.strip_prefix(['R', 'r']).unwrap_or(asked);
-    let number: u16 = digits.parse().ok().filter(|_| digits.len() <= 4)?;
+    let plain = digits.len() <= 4 && digits.bytes().all(|b| b.is_ascii_digit());
+    let number: u16 = digits.parse().ok().filter(|_| plain)?;
     let code = Code(number).to_string();
-    PAGES
-        .iter()
-        .find(|(name, _)| *name == code)
-        .map(|(_, text)| *text)
+    PAGES.iter().find(|(name, _)| *name == code).map(|(_, text)| *text)
 }
 
 /// The rest of the page's first line: `# R0203: title`.
 fn title<'a>(code: &str, page: &'a str) -> &'a str {
-    let line = page
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .trim_start_matches('#')
-        .trim();
-    line.strip_prefix(code)
-        .unwrap_or(line)
-        .trim_start_matches([':', ' '])
+    let line = page.lines().next().unwrap_or_default().trim_start_matches('#').trim();
+    line.strip_prefix(code).unwrap_or(line).trim_start_matches([':', ' '])
 }
 
 fn unknown(asked: &str) -> rtv_semantics::diag::Diagnostic {
-    let shown: String = asked
-        .chars()
-        .take(40)
-        .flat_map(char::escape_debug)
-        .collect();
+    let shown: String = asked.chars().take(40).flat_map(char::escape_debug).collect();
     let family = PAGES.iter().filter(|(code, _)| {
         let (code, asked) = (code.as_bytes(), asked.as_bytes());
         asked.len() >= 3 && code[..3].eq_ignore_ascii_case(&asked[..3])
@@ -84,27 +71,14 @@ mod tests {
         for (code, text) in PAGES {
             assert_eq!(page(code), Some(*text));
             assert_eq!(page(&code.to_lowercase()), Some(*text));
-            assert!(
-                text.starts_with(&format!("# {code}: ")),
-                "{code} starts with its title"
-            );
+            assert!(text.starts_with(&format!("# {code}: ")), "{code} starts with its title");
             assert!(!title(code, text).is_empty());
         }
     }
 
     #[test]
     fn what_is_no_code_has_no_page() {
-        for asked in [
-            "",
-            "R",
-            "R9999",
-            "R00203",
-            "x",
-            "-1",
-            "R+203",
-            "\u{1b}[2J",
-            "é",
-        ] {
+        for asked in ["", "R", "R9999", "R00203", "x", "-1", "R+203", "\u{1b}[2J", "é"] {
             assert_eq!(page(asked), None, "{asked}");
             assert!(!unknown(asked).message.contains('\u{1b}'));
         }

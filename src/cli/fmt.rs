@@ -34,9 +34,7 @@ impl Fmt {
 
     fn standard_input(&self, reporter: &mut Reporter) {
         let mut bytes = Vec::new();
-        let limited = io::stdin()
-            .take(MAX_BYTES as u64 + 1)
-            .read_to_end(&mut bytes);
+        let limited = io::stdin().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
         if let Err(why) = limited {
             let fact = format!("cannot read standard input: {}", reason(&why));
             return reporter.fault(&placeless(UNREADABLE, fact));
@@ -81,9 +79,7 @@ fn formatted(name: &str, bytes: &[u8], reporter: &mut Reporter) -> Option<String
         Ok(text) => return Some(text),
         Err(found) => found,
     };
-    found
-        .iter()
-        .for_each(|found| reporter.diagnostic(&sources, found));
+    found.iter().for_each(|found| reporter.diagnostic(&sources, found));
     None
 }
 

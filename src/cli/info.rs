@@ -20,10 +20,7 @@ impl Info {
             Ok(_) => "self-test passed".to_string(),
             Err(fault) => fault.diagnostic().message,
         };
-        reporter.result(&format!(
-            "solver    z3 {} ({health})",
-            Z3_VERSION.trim_end_matches('.')
-        ));
+        reporter.result(&format!("solver    z3 {} ({health})", Z3_VERSION.trim_end_matches('.')));
         reporter.result("backends  ref");
         if let Err(fault) = solver {
             reporter.fault(&fault.diagnostic());

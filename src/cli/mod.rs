@@ -24,7 +24,8 @@ struct Cli {
     verb: Verb,
 }
 
-const AFTER_HELP: &str = "Exit codes: 0 every claim meets its expectation; 1 a claim is refuted; \
+const AFTER_HELP: &str = "Exit codes: 0 every claim meets its expectation; 1 a claim is refuted or an \
+evaluation fails; \
 2 bad command line or file; 3 an error in the program; 4 something is undecided; 5 internal error \
 or no solver.";
 
@@ -71,17 +72,11 @@ pub fn main() -> ExitCode {
         Err(refused) => {
             // Help and version are results, everything else is a bad command line.
             let shown = refused.print().is_ok();
-            let exit = if refused.use_stderr() || !shown {
-                Exit::Usage
-            } else {
-                Exit::Success
-            };
+            let exit = if refused.use_stderr() || !shown { Exit::Usage } else { Exit::Success };
             return exit.into();
         }
     };
-    let worker = thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || dispatch(cli));
+    let worker = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || dispatch(cli));
     match worker.map(thread::JoinHandle::join) {
         Ok(Ok(exit)) => exit.into(),
         // The panic's message is on standard error already.
@@ -97,12 +92,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Exit {
-    let Show {
-        format,
-        color,
-        quiet,
-        verbose,
-    } = cli.show;
+    let Show { format, color, quiet, verbose } = cli.show;
     let mut reporter = Reporter::new(format, color, quiet, verbose);
     match cli.verb {
         Verb::Check(check) => check.run(&mut reporter),

@@ -1,14 +1,28 @@
 //! `rtv run FILE FN`: the value of a function at given arguments.
 
-use std::path::PathBuf;
+mod arguments;
+
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rtv_runtime::random::Stream;
-use rtv_runtime::spec::{Argument, Setting};
+use rtv_grammar::ast::{Def, DefKind, Item, ItemKind};
+use rtv_grammar::lower::Lower;
+use rtv_proofs::Module;
+use rtv_runtime::io::{self, placeless};
+use rtv_semantics::arith::Arith;
+use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::dtype::DType;
+use rtv_semantics::eval::{Datum, Env, Limits, eval};
 use rtv_semantics::scalar::Domain;
+use rtv_semantics::tensor::Tensor;
 
+use crate::nearest::nearest;
 use crate::project::Project;
 use crate::report::Reporter;
+use arguments::Supplied;
+
+/// The file has no function of that name.
+const NO_SUCH_FUNCTION: Code = Code(811);
 
 #[derive(Args)]
 pub struct Run {
@@ -41,28 +55,87 @@ enum Backend {
 
 impl Run {
     pub fn run(&self, reporter: &mut Reporter) {
-        let (project, found) = Project::load(std::slice::from_ref(&self.file));
-        found
-            .iter()
-            .for_each(|found| reporter.diagnostic(&project.sources, found));
-        let domain = if self.exact {
-            Domain::Exact
-        } else {
-            Domain::Ieee
+        let (mut project, mut found) = Project::load(std::slice::from_ref(&self.file));
+        if project.units.len() == 1 && !found.iter().any(Diagnostic::is_error) {
+            let unit = project.units.remove(0);
+            let (module, names) = Module::new(unit.file, unit.parsed);
+            found.extend(names);
+            if !found.iter().any(Diagnostic::is_error) {
+                match self.evaluate(&module, &mut found) {
+                    Ok(value) => self.deliver(&value, reporter),
+                    Err(faults) => found.extend(faults),
+                }
+            }
+        }
+        found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+    }
+
+    fn evaluate(&self, module: &Module, found: &mut Vec<Diagnostic>) -> Result<Datum, Vec<Diagnostic>> {
+        let def = function(&module.items, &self.function, &self.file).map_err(|why| vec![why])?;
+        let domain = match (self.backend, self.exact) {
+            (Backend::Ref, true) => Domain::Exact,
+            (Backend::Ref, false) => Domain::Ieee,
         };
-        for (number, text) in self.args.iter().enumerate() {
-            let stream = Stream {
-                seed: self.seed,
-                number: number as u64,
-            };
-            let setting = Setting {
-                dtype: None,
-                domain,
-                stream,
-            };
-            match Argument::parse(text).and_then(|argument| argument.tensor(&setting)) {
-                Ok(tensor) => reporter.result(&tensor.to_string()),
-                Err(fault) => reporter.fault(&fault),
+        let Supplied { given, tensors } = arguments::read(def, &self.args, domain, self.seed)?;
+        let name = def.name.parts.last().expect("invariant: a path has parts");
+        let mut lower = Lower::new(&module.defs, &Arith);
+        let call = lower.outer_call(&name.name, &[], &given, name.span);
+        let said = lower.take_diagnostics();
+        let Some(call) = call else { return Err(said) };
+        found.extend(said);
+        let mut env = Env::new();
+        for (var, tensor) in call.inputs.iter().zip(tensors) {
+            env = env.with_tensor(var, tensor);
+        }
+        eval(&call.term, &env, domain, &Limits::default()).map_err(|why| vec![why.to_diagnostic()])
+    }
+
+    fn deliver(&self, value: &Datum, reporter: &mut Reporter) {
+        let Some(path) = &self.out else {
+            return reporter.result(&value.to_string());
+        };
+        let mut tensors = Vec::new();
+        flatten("out", value, &mut tensors);
+        let named: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        if let Err(fault) = io::write(path, &named) {
+            reporter.fault(&fault);
+        }
+    }
+}
+
+/// The definition to run; of an overloaded operator the first.
+fn function<'m>(items: &'m [Item], name: &str, file: &Path) -> Result<&'m Def, Diagnostic> {
+    let callable = items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Def(def) if matches!(def.kind, DefKind::Fn | DefKind::Op) => {
+            Some((def.name.parts.last()?.name.as_str(), def))
+        }
+        _ => None,
+    });
+    let callable: Vec<(&str, &Def)> = callable.collect();
+    if let Some((_, def)) = callable.iter().find(|(known, _)| *known == name) {
+        return Ok(def);
+    }
+    let names = callable.iter().map(|(known, _)| *known);
+    let fault = placeless(NO_SUCH_FUNCTION, format!("`{}` has no function `{name}`", file.display()));
+    Err(match nearest(name, names.clone()) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None if callable.is_empty() => fault.help("only `fn` and `op` can be run"),
+        None => fault.help(format!("it has {}", names.collect::<Vec<_>>().join(", "))),
+    })
+}
+
+/// The tensors of a result with their names in a file: `out`, or `out0`, `out1`, ..
+fn flatten(name: &str, value: &Datum, into: &mut Vec<(String, Tensor)>) {
+    match value {
+        Datum::Tensor(tensor) => into.push((name.to_string(), tensor.clone())),
+        Datum::Size(size) => {
+            let size = i64::try_from(*size).unwrap_or(i64::MAX);
+            let scalar = Tensor::scalar(DType::I64, rtv_semantics::scalar::Value::Int(size));
+            into.push((name.to_string(), scalar));
+        }
+        Datum::Tuple(parts) => {
+            for (number, part) in parts.iter().enumerate() {
+                flatten(&format!("{name}{number}"), part, into);
             }
         }
     }

@@ -21,11 +21,7 @@ const MAX_FOLDERS: usize = 64;
 /// below them, sorted; nothing named means the project, or else the current folder.
 pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
     let project = [project_folder()];
-    let named = if named.is_empty() {
-        &project[..]
-    } else {
-        named
-    };
+    let named = if named.is_empty() { &project[..] } else { named };
     let (mut found, mut seen, mut faults) = (Vec::new(), BTreeSet::new(), Vec::new());
     for path in named {
         let files = match fs::metadata(path) {
@@ -38,11 +34,7 @@ pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
             Err(fault) => faults.push(fault),
         }
     }
-    if faults.is_empty() {
-        Ok(found)
-    } else {
-        Err(faults)
-    }
+    if faults.is_empty() { Ok(found) } else { Err(faults) }
 }
 
 /// The bytes of a source file; a file over the limit is cut one byte past it, which is
@@ -54,9 +46,7 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     }
     let file = File::open(path).map_err(fault)?;
     let mut bytes = Vec::new();
-    file.take(MAX_BYTES as u64 + 1)
-        .read_to_end(&mut bytes)
-        .map_err(fault)?;
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(fault)?;
     Ok(bytes)
 }
 
@@ -67,9 +57,7 @@ fn project_folder() -> PathBuf {
         return here;
     };
     let project = folder.ancestors().find(|f| f.join(PROJECT_FILE).is_file());
-    project
-        .filter(|p| *p != folder)
-        .map_or(here, Path::to_path_buf)
+    project.filter(|p| *p != folder).map_or(here, Path::to_path_buf)
 }
 
 /// Every source file below a folder, by name; hidden folders and build folders are left
@@ -82,9 +70,7 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
         for entry in fs::read_dir(&folder).map_err(fault)? {
             let entry = entry.map_err(fault)?;
             let (path, kind) = (entry.path(), entry.file_type().map_err(fault)?);
-            let path = path
-                .strip_prefix(".")
-                .map_or(path.clone(), Path::to_path_buf);
+            let path = path.strip_prefix(".").map_or(path.clone(), Path::to_path_buf);
             let name = entry.file_name();
             let skipped = name.as_encoded_bytes().starts_with(b".") || name == "target";
             if kind.is_dir() && !skipped && depth < MAX_FOLDERS {
@@ -103,8 +89,5 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
 }
 
 fn unreadable(path: &Path, why: &str) -> Diagnostic {
-    placeless(
-        UNREADABLE,
-        format!("cannot read `{}`: {why}", path.display()),
-    )
+    placeless(UNREADABLE, format!("cannot read `{}`: {why}", path.display()))
 }

@@ -45,11 +45,7 @@ impl Project {
             Ok(text) => {
                 let parsed = rtv_grammar::parse(file, text);
                 let found = parsed.diagnostics.clone();
-                self.units.push(Unit {
-                    file,
-                    path: path.to_path_buf(),
-                    parsed,
-                });
+                self.units.push(Unit { file, path: path.to_path_buf(), parsed });
                 found
             }
         }
@@ -57,9 +53,6 @@ impl Project {
 
     /// The paths of the files, as they are shown.
     pub fn names(&self) -> Vec<String> {
-        self.units
-            .iter()
-            .map(|unit| unit.path.display().to_string())
-            .collect()
+        self.units.iter().map(|unit| unit.path.display().to_string()).collect()
     }
 }

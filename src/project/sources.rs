@@ -1,14 +1,17 @@
 //! The texts that spans point into.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use rtv_grammar::prelude::{FIRST_FILE, Prelude};
 use rtv_semantics::diag::{FileId, Span};
 
 /// All source texts of a run, by number. Number 0 stands for no file, so that a default
-/// span has no place; library files are inserted under the numbers they were parsed with.
+/// span has no place; the operators' files have the numbers that the library gave them.
 #[derive(Default)]
 pub struct SourceMap {
     files: BTreeMap<FileId, Source>,
+    operators: OnceCell<BTreeMap<FileId, Source>>,
 }
 
 /// One source text as it is shown.
@@ -33,34 +36,31 @@ pub struct Place {
 impl SourceMap {
     /// Adds a file under the next free number.
     pub fn add(&mut self, name: &str, bytes: &[u8]) -> FileId {
-        let id = FileId(
-            self.files
-                .last_key_value()
-                .map_or(1, |(last, _)| last.0 + 1),
-        );
-        self.insert(id, name, bytes);
+        let id = FileId(self.files.len() as u32 + 1);
+        self.files.insert(id, Source::new(name, bytes));
         id
     }
 
-    pub fn insert(&mut self, id: FileId, name: &str, bytes: &[u8]) {
-        self.files.insert(id, Source::new(name, bytes));
+    pub fn get(&self, id: FileId) -> Option<&Source> {
+        if id.0 < FIRST_FILE { self.files.get(&id) } else { self.operators().get(&id) }
     }
 
-    pub fn get(&self, id: FileId) -> Option<&Source> {
-        self.files.get(&id)
+    /// The library's files, taken up when one is first shown.
+    fn operators(&self) -> &BTreeMap<FileId, Source> {
+        self.operators.get_or_init(|| {
+            let library = Prelude::shared();
+            let source = |s: &rtv_grammar::prelude::Source| {
+                (s.file, Source::new(&format!("ops/{}", s.path), s.text.as_bytes()))
+            };
+            library.sources().iter().map(source).collect()
+        })
     }
 
     pub fn place(&self, span: Span) -> Option<Place> {
         let source = self.get(span.file)?;
         let (line, column) = source.position(span.lo as usize);
         let (end_line, end_column) = source.position((span.hi as usize).max(span.lo as usize));
-        Some(Place {
-            file: source.name.clone(),
-            line,
-            column,
-            end_line,
-            end_column,
-        })
+        Some(Place { file: source.name.clone(), line, column, end_line, end_column })
     }
 }
 
@@ -68,21 +68,13 @@ impl Source {
     fn new(name: &str, bytes: &[u8]) -> Source {
         let shown = visible(bytes);
         let breaks = shown.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-        let line_starts = std::iter::once(0)
-            .chain(breaks.map(|(at, _)| at + 1))
-            .collect();
-        Source {
-            name: name.to_string(),
-            shown,
-            line_starts,
-        }
+        let line_starts = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
+        Source { name: name.to_string(), shown, line_starts }
     }
 
     /// The number of the line that holds byte `at`, from 0.
     pub fn line_of(&self, at: usize) -> usize {
-        self.line_starts
-            .partition_point(|start| *start <= at)
-            .saturating_sub(1)
+        self.line_starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
     pub fn last_line(&self) -> usize {
@@ -99,10 +91,7 @@ impl Source {
     /// The nearest character boundary at or before `at`.
     pub fn floor(&self, at: usize) -> usize {
         let at = at.min(self.shown.len());
-        (0..=at)
-            .rev()
-            .find(|i| self.shown.is_char_boundary(*i))
-            .unwrap_or(0)
+        (0..=at).rev().find(|i| self.shown.is_char_boundary(*i)).unwrap_or(0)
     }
 
     /// Line and column of byte `at`, both from 1.
@@ -147,10 +136,8 @@ mod tests {
     fn places_count_lines_and_characters_from_one() {
         let mut map = SourceMap::default();
         let file = map.add("a.rtl", "fn é\n  xy\n".as_bytes());
-        let place = |lo, hi| {
-            map.place(Span::new(file, lo, hi))
-                .map(|p| (p.line, p.column, p.end_line, p.end_column))
-        };
+        let place =
+            |lo, hi| map.place(Span::new(file, lo, hi)).map(|p| (p.line, p.column, p.end_line, p.end_column));
         assert_eq!(place(0, 2), Some((1, 1, 1, 3)));
         assert_eq!(place(3, 5), Some((1, 4, 1, 5)));
         assert_eq!(place(8, 10), Some((2, 3, 2, 5)));
@@ -160,19 +147,10 @@ mod tests {
 
     #[test]
     fn what_is_shown_cannot_act_on_a_terminal_and_keeps_its_length() {
-        for bytes in [
-            &b"a\x1b[2Jb\0"[..],
-            "x\u{202e}y\u{feff}".as_bytes(),
-            b"\xff\xfea\r\nb\rc",
-        ] {
+        for bytes in [&b"a\x1b[2Jb\0"[..], "x\u{202e}y\u{feff}".as_bytes(), b"\xff\xfea\r\nb\rc"] {
             let shown = visible(bytes);
             assert_eq!(shown.len(), bytes.len());
-            assert!(
-                !shown
-                    .chars()
-                    .any(|c| is_hidden(c) && !matches!(c, '\t' | '\n')),
-                "{shown:?}"
-            );
+            assert!(!shown.chars().any(|c| is_hidden(c) && !matches!(c, '\t' | '\n')), "{shown:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ pub enum Exit {
     Success,
     /// Nothing is refuted, but something is undecided or below what was required.
     Undecided,
-    /// Something is refuted that should not be.
+    /// Something is refuted that should not be, or an evaluation failed.
     Refuted,
     /// A parse, type, shape or alias error.
     Program,
@@ -24,6 +24,8 @@ impl Exit {
     /// The end that an error of this code means.
     pub fn of(code: Code) -> Exit {
         match code.0 {
+            // A failed assertion, and errors of evaluation.
+            405 | 600..=699 => Exit::Refuted,
             710..=719 => Exit::Internal,
             800..=899 => Exit::Usage,
             _ => Exit::Program,
@@ -54,13 +56,7 @@ mod tests {
 
     #[test]
     fn the_worst_end_wins() {
-        let order = [
-            Exit::Undecided,
-            Exit::Refuted,
-            Exit::Program,
-            Exit::Usage,
-            Exit::Internal,
-        ];
+        let order = [Exit::Undecided, Exit::Refuted, Exit::Program, Exit::Usage, Exit::Internal];
         assert_eq!(order.map(Exit::code), [4, 1, 3, 2, 5]);
         assert!(order.is_sorted());
     }

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use rtv_proofs::{ClaimResult, Counterexample, Verdict};
 use rtv_semantics::diag::{Diagnostic, Severity, Span};
 use serde::Serialize;
 
-use super::claim::{ClaimReport, Tally, Verdict};
+use super::claim::Tally;
 use super::exit::Exit;
 use crate::project::{Place, SourceMap};
 
@@ -49,7 +50,6 @@ enum Line<'a> {
     },
     ClaimStarted {
         name: &'a str,
-        kind: &'a str,
     },
     ClaimFinished {
         id: &'a str,
@@ -57,21 +57,22 @@ enum Line<'a> {
         kind: &'a str,
         file: Option<String>,
         range: Option<Range>,
-        verdict: Verdict,
-        expected: Verdict,
+        verdict: &'static str,
+        expected: &'static str,
         mode: &'a str,
-        contracts: &'a BTreeMap<String, Verdict>,
+        contracts: BTreeMap<&'static str, &'static str>,
         method: &'a str,
         note: &'a str,
         code: Option<String>,
+        samples: u64,
         seconds: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
-        counterexample: Option<&'a [String]>,
+        counterexample: Option<Box<Refutation>>,
     },
     RunFinished {
         claims: usize,
-        verdicts: &'a BTreeMap<Verdict, usize>,
-        as_expected: &'a BTreeMap<Verdict, usize>,
+        verdicts: BTreeMap<&'static str, usize>,
+        as_expected: BTreeMap<&'static str, usize>,
         errors: usize,
         exit: u8,
         seconds: f64,
@@ -85,37 +86,15 @@ impl Line<'_> {
 }
 
 fn place(sources: &SourceMap, span: Span) -> (Option<String>, Option<Range>) {
-    let Some(Place {
-        file,
-        line,
-        column,
-        end_line,
-        end_column,
-    }) = sources.place(span)
-    else {
+    let Some(Place { file, line, column, end_line, end_column }) = sources.place(span) else {
         return (None, None);
     };
     let (start, end) = (span.lo as usize, span.hi as usize);
-    (
-        Some(file),
-        Some(Range {
-            start,
-            end,
-            line,
-            column,
-            end_line,
-            end_column,
-        }),
-    )
+    (Some(file), Some(Range { start, end, line, column, end_line, end_column }))
 }
 
 pub fn run_started(verb: &str, files: &[String]) -> String {
-    Line::RunStarted {
-        verb,
-        version: env!("CARGO_PKG_VERSION"),
-        files,
-    }
-    .text()
+    Line::RunStarted { verb, version: env!("CARGO_PKG_VERSION"), files }.text()
 }
 
 pub fn result(text: &str) -> String {
@@ -126,11 +105,7 @@ pub fn diagnostic(sources: &SourceMap, found: &Diagnostic) -> String {
     let (file, range) = place(sources, found.span());
     let label = |label: &rtv_semantics::diag::Label| {
         let (file, range) = place(sources, label.span);
-        Some(Label {
-            file: file?,
-            range: range?,
-            text: label.text.clone(),
-        })
+        Some(Label { file: file?, range: range?, text: label.text.clone() })
     };
     Line::Diagnostic {
         code: found.code.to_string(),
@@ -147,36 +122,70 @@ pub fn diagnostic(sources: &SourceMap, found: &Diagnostic) -> String {
     .text()
 }
 
-pub fn claim_started(name: &str, kind: &str) -> String {
-    Line::ClaimStarted { name, kind }.text()
+pub fn claim_started(name: &str) -> String {
+    Line::ClaimStarted { name }.text()
 }
 
-pub fn claim_finished(sources: &SourceMap, claim: &ClaimReport) -> String {
+/// A counterexample; tensors as they print.
+#[derive(Serialize)]
+struct Refutation {
+    contract: &'static str,
+    dtypes: BTreeMap<String, &'static str>,
+    sizes: BTreeMap<String, String>,
+    inputs: BTreeMap<String, String>,
+    left: String,
+    right: String,
+    at: Option<Vec<usize>>,
+    difference: String,
+}
+
+impl From<&Counterexample> for Refutation {
+    fn from(found: &Counterexample) -> Refutation {
+        let inputs = found.inputs.iter().map(|(name, tensor)| (name.to_string(), tensor.to_string()));
+        Refutation {
+            contract: found.contract.name(),
+            dtypes: found.dtypes.iter().map(|(name, d)| (name.to_string(), d.name())).collect(),
+            sizes: found.sizes.iter().cloned().collect(),
+            inputs: inputs.collect(),
+            left: found.left.clone(),
+            right: found.right.clone(),
+            at: found.difference.at.clone(),
+            difference: found.difference.text.clone(),
+        }
+    }
+}
+
+pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
     let (file, range) = place(sources, claim.span);
+    let contracts = claim.contracts.iter().map(|(c, found)| (c.name(), found.verdict.name()));
     Line::ClaimFinished {
         id: &claim.id,
         name: &claim.name,
-        kind: &claim.kind,
+        kind: claim.kind.name(),
         file,
         range,
-        verdict: claim.verdict,
-        expected: claim.expected,
-        mode: &claim.mode,
-        contracts: &claim.contracts,
-        method: &claim.method,
+        verdict: claim.verdict.name(),
+        expected: claim.expected.verdict.name(),
+        mode: claim.mode,
+        contracts: contracts.collect(),
+        method: claim.method(),
         note: &claim.note,
         code: claim.code.map(|code| code.to_string()),
+        samples: claim.samples,
         seconds: claim.seconds,
-        counterexample: (claim.verdict == Verdict::Refuted).then_some(&claim.detail),
+        counterexample: claim.counterexample.as_ref().map(|found| Box::new(found.into())),
     }
     .text()
 }
 
 pub fn run_finished(tally: &Tally, errors: usize, exit: Exit, seconds: f64) -> String {
+    let named = |counts: &BTreeMap<Verdict, usize>| {
+        counts.iter().map(|(verdict, count)| (verdict.name(), *count)).collect()
+    };
     Line::RunFinished {
         claims: tally.claims,
-        verdicts: &tally.by_verdict,
-        as_expected: &tally.as_expected,
+        verdicts: named(&tally.by_verdict),
+        as_expected: named(&tally.as_expected),
         errors,
         exit: exit.code(),
         seconds,

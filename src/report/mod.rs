@@ -14,13 +14,14 @@ mod text;
 use std::time::Instant;
 
 use clap::ValueEnum;
+use rtv_proofs::ClaimResult;
 use rtv_runtime::io::{UNWRITABLE, placeless};
 use rtv_semantics::diag::Diagnostic;
 
-pub use claim::{ClaimReport, Tally, Verdict};
 pub use exit::Exit;
 
 use crate::project::SourceMap;
+use claim::Tally;
 use stream::{Stream, Target};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -111,29 +112,25 @@ impl Reporter {
         self.diagnostic(&SourceMap::default(), found);
     }
 
-    /// Whether an error was reported.
-    pub fn has_errors(&self) -> bool {
-        self.errors > 0
-    }
-
     pub fn run_started(&mut self, verb: &str, files: &[String]) {
         if self.format == Format::Json {
             self.out.line(&json::run_started(verb, files));
         }
     }
 
-    pub fn claim_started(&mut self, claim: &str, kind: &str) {
+    pub fn claim_started(&mut self, claim: &str) {
         if self.format == Format::Json {
-            self.out.line(&json::claim_started(claim, kind));
+            self.out.line(&json::claim_started(claim));
         }
     }
 
-    pub fn claim_finished(&mut self, sources: &SourceMap, claim: &ClaimReport) {
+    /// One claim with its verdict; `proving` says whether a proof was asked for.
+    pub fn claim_finished(&mut self, sources: &SourceMap, claim: &ClaimResult, proving: bool) {
         self.tally.count(claim);
-        self.at_least(claim.exit());
+        self.at_least(claim::exit(claim, proving));
         match self.format {
             Format::Json => self.out.line(&json::claim_finished(sources, claim)),
-            Format::Text if self.quiet && claim.as_expected() => {}
+            Format::Text if self.quiet && claim::as_expected(claim) => {}
             Format::Text => {
                 let text = text::claim(sources, claim, self.verbose, self.out.colored());
                 self.out.text(&text);
@@ -147,8 +144,7 @@ impl Reporter {
         match self.format {
             Format::Json => {
                 let exit = self.exit;
-                self.out
-                    .line(&json::run_finished(&self.tally, self.errors, exit, seconds));
+                self.out.line(&json::run_finished(&self.tally, self.errors, exit, seconds));
             }
             Format::Text if !self.quiet => {
                 let text = text::totals(&self.tally, self.errors, seconds);
@@ -161,8 +157,7 @@ impl Reporter {
     /// Writes out what is left and says how the run ended.
     pub fn finish(mut self) -> Exit {
         if let Some(hidden) = self.shown.checked_sub(MAX_SHOWN).filter(|n| *n > 0) {
-            self.err
-                .line(&format!("{hidden} more diagnostics are not shown"));
+            self.err.line(&format!("{hidden} more diagnostics are not shown"));
         }
         if let Some(why) = self.out.finish() {
             let fact = format!("cannot write the results: {why}");

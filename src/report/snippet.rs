@@ -7,8 +7,8 @@
 use std::fmt;
 
 use miette::{
-    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
-    SourceCode, SourceSpan, SpanContents,
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents, SourceCode,
+    SourceSpan, SpanContents,
 };
 use rtv_semantics::diag::{Diagnostic, Label, Severity};
 
@@ -17,6 +17,8 @@ use crate::project::{Source, SourceMap};
 const WIDTH: usize = 100;
 /// Most bytes shown before and after a label.
 const REACH: usize = 160;
+/// Most bytes of one label.
+const LONGEST: usize = 200;
 /// Most lines of one label.
 const MAX_LINES: usize = 8;
 /// Labels farther away than this from the first one get no drawing.
@@ -29,35 +31,21 @@ pub fn render(sources: &SourceMap, found: &Diagnostic, colored: bool) -> String 
     let (mut labels, mut notes) = (Vec::new(), Vec::new());
     for label in &found.labels {
         let near = first.is_some_and(|first| {
-            first.span.file == label.span.file
-                && first.span.lo.abs_diff(label.span.lo) as usize <= NEAR
+            first.span.file == label.span.file && first.span.lo.abs_diff(label.span.lo) as usize <= NEAR
         });
         match (source, sources.place(label.span)) {
             (Some(source), Some(_)) if near => {
                 labels.push(drawn(source, label, labels.is_empty()));
             }
             (_, Some(place)) => {
-                notes.push(format!(
-                    "{}:{}:{}: {}",
-                    place.file, place.line, place.column, label.text
-                ));
+                notes.push(format!("{}:{}:{}: {}", place.file, place.line, place.column, label.text));
             }
             (_, None) => {}
         }
     }
-    let drawing = Drawing {
-        found,
-        source: source.map(Excerpt),
-        labels,
-    };
-    let theme = if colored {
-        GraphicalTheme::unicode()
-    } else {
-        GraphicalTheme::unicode_nocolor()
-    };
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_links(false)
-        .with_width(WIDTH);
+    let drawing = Drawing { found, source: source.map(Excerpt), labels };
+    let theme = if colored { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_width(WIDTH);
     let mut text = String::new();
     if handler.render_report(&mut text, &drawing).is_err() {
         // Drawing failed; the facts are not lost.
@@ -80,7 +68,7 @@ fn drawn(source: &Source, label: &Label, first: bool) -> LabeledSpan {
     if source.line_of(hi.saturating_sub(1).max(lo)) - line >= MAX_LINES {
         hi = source.line_range(line).end.saturating_sub(1).max(lo);
     }
-    let hi = source.floor(hi.min(lo + NEAR)).max(lo);
+    let hi = source.floor(hi.min(lo + LONGEST)).max(lo);
     let text = (!label.text.is_empty()).then(|| label.text.clone());
     if first {
         LabeledSpan::new_primary_with_span(text, (lo, hi - lo))
@@ -123,10 +111,7 @@ impl miette::Diagnostic for Drawing<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.found
-            .help
-            .as_ref()
-            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.found.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -159,18 +144,11 @@ impl SourceCode for Excerpt<'_> {
             (lo, hi)
         } else {
             let start = source.line_range(line.saturating_sub(before)).start;
-            let end = source
-                .line_range((last + after).min(source.last_line()))
-                .end;
-            (
-                source.floor(start.max(lo.saturating_sub(REACH))),
-                source.floor(end.min(hi + REACH)),
-            )
+            let end = source.line_range((last + after).min(source.last_line())).end;
+            (source.floor(start.max(lo.saturating_sub(REACH))), source.floor(end.min(hi + REACH)))
         };
         let first = source.line_of(start);
-        let column = source.shown[source.line_range(first).start..start]
-            .chars()
-            .count();
+        let column = source.shown[source.line_range(first).start..start].chars().count();
         Ok(Box::new(MietteSpanContents::new_named(
             source.name.clone(),
             &source.shown.as_bytes()[start..end],
@@ -226,10 +204,7 @@ R0101
         let expected = "R0801\n  × cannot read `x.rtl`\n\n";
         assert_eq!(render(&SourceMap::default(), &found, false), expected);
         let unknown_file = Diagnostic::error(Code(801), Span::default(), "cannot read `x.rtl`");
-        assert_eq!(
-            render(&SourceMap::default(), &unknown_file, false),
-            expected
-        );
+        assert_eq!(render(&SourceMap::default(), &unknown_file, false), expected);
     }
 
     #[test]
@@ -237,8 +212,8 @@ R0101
         let mut sources = SourceMap::default();
         let a = sources.add("a.rtl", b"use b\n");
         let b = sources.add("b.rtl", b"\n\nop b\n");
-        let found = Diagnostic::error(Code(101), Span::new(a, 4, 5), "twice")
-            .label(Span::new(b, 5, 6), "first here");
+        let found =
+            Diagnostic::error(Code(101), Span::new(a, 4, 5), "twice").label(Span::new(b, 5, 6), "first here");
         assert!(render(&sources, &found, false).ends_with("\n  note: b.rtl:3:4: first here\n\n"));
     }
 
@@ -248,42 +223,23 @@ R0101
         let mut sources = SourceMap::default();
         let long = "x+".repeat(1 << 22);
         let file = sources.add("long.rtl", long.as_bytes());
-        let spans = [
-            (0, 1),
-            (4_000_000, 4_000_001),
-            (0, long.len()),
-            (long.len(), long.len()),
-            (9, 1 << 40),
-        ];
+        let spans = [(0, 1), (4_000_000, 4_000_001), (0, long.len()), (long.len(), long.len()), (9, 1 << 40)];
         for (lo, hi) in spans {
-            let span = Span {
-                file,
-                lo: lo as u32,
-                hi: (hi as u64).min(u64::from(u32::MAX)) as u32,
-            };
-            let found = Diagnostic::error(Code(1), span, "bad")
-                .label(Span::new(file, 7_000_000, 7_000_001), "far");
+            let span = Span { file, lo: lo as u32, hi: (hi as u64).min(u64::from(u32::MAX)) as u32 };
+            let found =
+                Diagnostic::error(Code(1), span, "bad").label(Span::new(file, 7_000_000, 7_000_001), "far");
             let text = render(&sources, &found, false);
             assert!(text.len() < 30_000, "{} bytes for {lo}..{hi}", text.len());
             assert!(text.contains("far"));
         }
         let many = sources.add("many.rtl", "line\n".repeat(100_000).as_bytes());
-        let whole =
-            Diagnostic::error(Code(1), Span::new(many, 0, 500_000), "bad").here("all of it");
+        let whole = Diagnostic::error(Code(1), Span::new(many, 0, 500_000), "bad").here("all of it");
         assert!(render(&sources, &whole, true).len() < 2000);
     }
 
     #[test]
     fn any_span_of_any_text_is_drawn() {
-        let texts = [
-            "",
-            "\n",
-            "a",
-            "é\u{1f600}\n\nb\tc\r\nd",
-            "\n\n\n",
-            "x\r",
-            "ab\ncd",
-        ];
+        let texts = ["", "\n", "a", "é\u{1f600}\n\nb\tc\r\nd", "\n\n\n", "x\r", "ab\ncd"];
         for text in texts {
             let mut sources = SourceMap::default();
             let file = sources.add("t.rtl", text.as_bytes());
@@ -292,10 +248,7 @@ R0101
                     let found = Diagnostic::error(Code(1), Span::new(file, lo, hi), "bad")
                         .here("here")
                         .label(Span::new(file, hi, lo), "and here");
-                    assert!(
-                        render(&sources, &found, false).starts_with("R0001\n"),
-                        "{text:?} {lo}..{hi}"
-                    );
+                    assert!(render(&sources, &found, false).starts_with("R0001\n"), "{text:?} {lo}..{hi}");
                 }
             }
         }

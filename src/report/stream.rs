@@ -29,12 +29,7 @@ impl Stream {
             Color::Never => false,
             Color::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
         };
-        Stream {
-            writer: BufWriter::new(writer),
-            terminal,
-            colored,
-            failed: None,
-        }
+        Stream { writer: BufWriter::new(writer), terminal, colored, failed: None }
     }
 
     pub fn colored(&self) -> bool {

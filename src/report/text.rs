@@ -1,68 +1,78 @@
 //! Verdicts as a table for people.
 
-use super::claim::{ClaimReport, Tally, Verdict};
-use super::exit::Exit;
+use std::collections::BTreeMap;
+
+use rtv_proofs::{ClaimResult, Counterexample, Verdict};
+
+use super::claim::{Tally, as_expected};
 use crate::project::SourceMap;
 
 const NAME_WIDTH: usize = 28;
 const KIND_WIDTH: usize = 6;
-const MODE_WIDTH: usize = 16;
+const MODE_WIDTH: usize = 7;
+
+/// Order of the totals.
+const LISTED: [Verdict; 6] = [
+    Verdict::Proved,
+    Verdict::Refuted,
+    Verdict::Unknown,
+    Verdict::Vacuous,
+    Verdict::Tested,
+    Verdict::Trusted,
+];
 
 /// One row, with the counterexample below it where the verdict is a surprise, or always
 /// when `verbose`.
-pub fn claim(sources: &SourceMap, claim: &ClaimReport, verbose: bool, colored: bool) -> String {
+pub fn claim(sources: &SourceMap, claim: &ClaimResult, verbose: bool, colored: bool) -> String {
+    let surprise = !as_expected(claim);
     let word = match claim.verdict {
-        Verdict::Refuted if !claim.as_expected() => "REFUTED".to_string(),
+        Verdict::Refuted if surprise => "REFUTED".to_string(),
         verdict => verdict.name().to_string(),
     };
-    let word = paint(&format!("{word:>9}"), color(claim), colored);
-    let (name, kind, mode) = (&claim.name, &claim.kind, &claim.mode);
-    let note = note(sources, claim);
-    let row =
-        format!("{word}  {name:<NAME_WIDTH$}  {kind:<KIND_WIDTH$}  {mode:<MODE_WIDTH$}  {note}");
-    let mut text = format!("{}\n", row.trim_end());
-    if verbose || claim.exit() != Exit::Success {
-        for line in &claim.detail {
-            let line = format!("             {line}");
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
+    let word = paint(&format!("{word:>9}"), color(claim, surprise), colored);
+    let (name, kind, mode) = (&claim.name, claim.kind.name(), claim.mode);
+    let note = note(sources, claim, surprise);
+    let row = format!("{word}  {name:<NAME_WIDTH$}  {kind:<KIND_WIDTH$}  {mode:<MODE_WIDTH$}  {note}");
+    let mut lines = vec![row];
+    if verbose || surprise {
+        let shown = claim.counterexample.iter().flat_map(Counterexample::lines);
+        lines.extend(shown.map(|line| format!("             {line}")));
     }
-    text
+    if verbose {
+        lines.extend(claim.contracts.iter().map(|(contract, found)| {
+            let (contract, verdict) = (contract.name(), found.verdict.name());
+            let reason = found.reason.as_deref().unwrap_or_default();
+            format!("             {contract}: {verdict}  {}  {reason}", found.method)
+        }));
+    }
+    lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn note(sources: &SourceMap, claim: &ClaimReport) -> String {
+fn note(sources: &SourceMap, claim: &ClaimResult, surprise: bool) -> String {
     let mut parts: Vec<String> = claim.code.iter().map(|code| code.to_string()).collect();
     if !claim.note.is_empty() {
         parts.push(claim.note.clone());
     }
-    if claim.as_expected() {
-        if claim.verdict != Verdict::Proved {
-            parts.push("as expected".to_string());
-        }
-    } else {
-        if claim.expected != Verdict::Proved {
-            parts.push(format!("expected {}", claim.expected.name()));
-        }
-        parts.extend(
-            sources
-                .place(claim.span)
-                .map(|p| format!("{}:{}", p.file, p.line)),
-        );
+    let expected = &claim.expected;
+    if surprise && (expected.verdict != Verdict::Proved || expected.contract.is_some()) {
+        let contract = expected.contract.map_or("", |contract| contract.name());
+        parts.push(format!("expected {} {contract}", expected.verdict.name()).trim_end().into());
+    } else if !surprise && claim.verdict != Verdict::Proved {
+        parts.push("as expected".to_string());
+    }
+    if surprise {
+        parts.extend(sources.place(claim.span).map(|p| format!("{}:{}", p.file, p.line)));
     }
     parts.join("  ")
 }
 
 /// `17 claims: 14 proved, 1 refuted, 2 unknown (1 refuted as expected)   1.8 s`
 pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
-    let listed = |counts: &std::collections::BTreeMap<Verdict, usize>| {
-        let parts = Verdict::ALL
-            .iter()
-            .filter_map(|v| Some(format!("{} {}", counts.get(v)?, v.name())));
+    let listed = |counts: &BTreeMap<Verdict, usize>| {
+        let parts = LISTED.iter().filter_map(|v| Some(format!("{} {}", counts.get(v)?, v.name())));
         parts.collect::<Vec<_>>().join(", ")
     };
-    let claims = counted(tally.claims, "claim");
-    let mut text = format!("\n  {claims}");
+    let mut text = format!("\n  {}", counted(tally.claims, "claim"));
     if tally.claims > 0 {
         text.push_str(&format!(": {}", listed(&tally.by_verdict)));
     }
@@ -81,87 +91,95 @@ fn counted(count: usize, what: &str) -> String {
 }
 
 /// The terminal's colour number.
-fn color(claim: &ClaimReport) -> u8 {
+fn color(claim: &ClaimResult, surprise: bool) -> u8 {
     match claim.verdict {
-        _ if claim.exit() == Exit::Refuted => 31,
+        Verdict::Refuted if surprise => 31,
+        Verdict::Proved if surprise => 31,
         Verdict::Proved => 32,
         Verdict::Refuted => 36,
-        Verdict::Tested | Verdict::Trusted | Verdict::Unknown => 33,
+        Verdict::Tested | Verdict::Trusted | Verdict::Unknown | Verdict::Vacuous => 33,
     }
 }
 
 fn paint(text: &str, color: u8, colored: bool) -> String {
-    if colored {
-        format!("\x1b[{color}m{text}\x1b[0m")
-    } else {
-        text.to_string()
-    }
+    if colored { format!("\x1b[{color}m{text}\x1b[0m") } else { text.to_string() }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
+    use rtv_proofs::{Contract, Expectation, Finding};
     use rtv_semantics::diag::{Code, Span};
+    use rtv_semantics::program::ClaimKind;
 
+    use super::super::Exit;
+    use super::super::claim::exit;
     use super::*;
 
-    fn report(name: &str, verdict: Verdict, expected: Verdict) -> ClaimReport {
-        ClaimReport {
+    fn result(verdict: Verdict, expected: Verdict) -> ClaimResult {
+        ClaimResult {
             id: "7c1f".into(),
-            name: name.into(),
-            kind: "rule".into(),
+            name: "r".into(),
+            kind: ClaimKind::Rule,
             span: Span::default(),
             verdict,
-            expected,
-            mode: "exact".into(),
+            expected: Expectation { verdict: expected, contract: None },
+            mode: "exact",
             contracts: BTreeMap::new(),
-            method: "sampling".into(),
             note: String::new(),
-            code: (verdict == Verdict::Refuted).then_some(Code(301)),
-            detail: vec!["x = tensor([1.])".into()],
+            code: (verdict == Verdict::Refuted).then_some(Code(411)),
+            counterexample: None,
+            samples: 0,
             seconds: 0.0,
         }
     }
 
     #[test]
     fn only_a_surprise_is_loud() {
-        let sources = SourceMap::default();
-        let row =
-            |verdict, expected| claim(&sources, &report("r", verdict, expected), false, false);
+        let row = |verdict, expected| claim(&SourceMap::default(), &result(verdict, expected), false, false);
         let loud = row(Verdict::Refuted, Verdict::Proved);
-        assert!(
-            loud.starts_with("  REFUTED  r ")
-                && loud.contains("R0301")
-                && loud.contains("x = tensor")
-        );
+        assert!(loud.starts_with("  REFUTED  r ") && loud.contains("R0411"), "{loud}");
         let quiet = row(Verdict::Refuted, Verdict::Refuted);
-        assert!(quiet.starts_with("  refuted  r ") && !quiet.contains("x = tensor"));
+        assert!(quiet.starts_with("  refuted  r ") && quiet.contains("as expected"), "{quiet}");
         assert!(row(Verdict::Proved, Verdict::Refuted).contains("expected refuted"));
     }
 
     #[test]
     fn totals_say_what_was_expected() {
         let mut tally = Tally::default();
-        tally.count(&report("a", Verdict::Proved, Verdict::Proved));
-        tally.count(&report("b", Verdict::Refuted, Verdict::Refuted));
-        tally.count(&report("c", Verdict::Unknown, Verdict::Proved));
+        tally.count(&result(Verdict::Proved, Verdict::Proved));
+        tally.count(&result(Verdict::Refuted, Verdict::Refuted));
+        tally.count(&result(Verdict::Unknown, Verdict::Proved));
         let text = totals(&tally, 1, 1.84);
-        let expected = "\n  3 claims: 1 proved, 1 refuted, 1 unknown (1 refuted as expected); 1 error   1.8 s\n";
+        let expected = "\n  3 claims: 1 proved, 1 refuted, 1 unknown (1 refuted as expected); \
+                        1 error   1.8 s\n";
         assert_eq!(text, expected);
-        assert_eq!(tally.first_surprise.as_deref(), Some("7c1f"));
     }
 
     #[test]
     fn the_exit_follows_verdict_and_expectation() {
-        let exit = |verdict, expected| report("r", verdict, expected).exit();
-        assert_eq!(exit(Verdict::Refuted, Verdict::Refuted), Exit::Success);
-        assert_eq!(exit(Verdict::Proved, Verdict::Refuted), Exit::Refuted);
-        assert_eq!(exit(Verdict::Refuted, Verdict::Proved), Exit::Refuted);
-        assert_eq!(exit(Verdict::Unknown, Verdict::Proved), Exit::Undecided);
-        assert_eq!(exit(Verdict::Unknown, Verdict::Refuted), Exit::Undecided);
-        assert_eq!(exit(Verdict::Unknown, Verdict::Unknown), Exit::Success);
-        assert_eq!(exit(Verdict::Proved, Verdict::Unknown), Exit::Undecided);
-        assert_eq!(exit(Verdict::Trusted, Verdict::Proved), Exit::Success);
+        let end = |verdict, expected| exit(&result(verdict, expected), true);
+        assert_eq!(end(Verdict::Refuted, Verdict::Refuted), Exit::Success);
+        assert_eq!(end(Verdict::Proved, Verdict::Refuted), Exit::Refuted);
+        assert_eq!(end(Verdict::Refuted, Verdict::Proved), Exit::Refuted);
+        assert_eq!(end(Verdict::Unknown, Verdict::Proved), Exit::Undecided);
+        assert_eq!(end(Verdict::Vacuous, Verdict::Proved), Exit::Undecided);
+        assert_eq!(end(Verdict::Unknown, Verdict::Refuted), Exit::Undecided);
+        assert_eq!(end(Verdict::Unknown, Verdict::Unknown), Exit::Success);
+        assert_eq!(end(Verdict::Proved, Verdict::Unknown), Exit::Undecided);
+        assert_eq!(end(Verdict::Trusted, Verdict::Proved), Exit::Success);
+        let open = result(Verdict::Unknown, Verdict::Proved);
+        assert_eq!(exit(&open, false), Exit::Success);
+        let fault = ClaimResult { code: Some(Code(799)), ..result(Verdict::Refuted, Verdict::Refuted) };
+        assert_eq!(exit(&fault, true), Exit::Internal);
+    }
+
+    #[test]
+    fn the_expected_contract_must_be_the_one_refuted() {
+        let mut claim = result(Verdict::Refuted, Verdict::Refuted);
+        claim.expected.contract = Some(Contract::Value);
+        claim.contracts.insert(Contract::Shape, Finding::refuted());
+        assert_eq!(exit(&claim, true), Exit::Refuted);
+        claim.contracts.insert(Contract::Value, Finding::refuted());
+        assert_eq!(exit(&claim, true), Exit::Success);
     }
 }

@@ -22,12 +22,28 @@ impl Lower<'_> {
     pub(super) fn scalar_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Term(t) if t.is_scalar() => Ok(Term::cast(dtype, t.clone(), t.span())),
+            Value::Size(s) if self.mentions_data(s) => Ok(Term::cast(dtype, self.size_term(s, span), span)),
             Value::Size(s) => Ok(integer_literal(s, dtype, span)),
             Value::Bool(b) => Ok(Term::cast(dtype, Term::bool(*b, span), span)),
             Value::Float(t) => Ok(number_as(t, dtype)),
             Value::Poison => Err(Stop::Poisoned),
             other => fail(201, span, format!("expected a scalar, found {}", other.describe())),
         }
+    }
+
+    /// As [`Self::scalar_as`], a Python integer wrapping to the dtype as PyTorch's
+    /// arithmetic does; construction refuses it instead.
+    pub(super) fn number_wrapped(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
+        if let Value::Size(s) = value
+            && let Some((low, high)) = dtype.int_range()
+            && let Some(k) = s.as_i64()
+            && dtype.is_int()
+            && !(low..=high).contains(&k)
+        {
+            let wide = Term::lit(Lit::Int(k.into()), DType::I64, span);
+            return Ok(Term::cast(dtype, wide, span));
+        }
+        self.scalar_as(value, dtype, span)
     }
 
     /// A tensor out of a value, a literal taking the dtype PyTorch would give it.

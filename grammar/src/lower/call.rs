@@ -130,6 +130,9 @@ impl Lower<'_> {
         } else {
             self.bind_exact(&mut bound, &given, span)?;
         }
+        if given.iter().any(|(v, _)| matches!(v, Value::None)) {
+            self.default_generics(&bound);
+        }
         self.check_generics_known(&bound, span)?;
         bound.frame = std::mem::take(&mut self.frame);
         Ok(bound)
@@ -271,10 +274,12 @@ impl Lower<'_> {
     fn operand(&mut self, value: &Value, dtype: DType, fixed: bool, at: Span) -> Result<Term> {
         let term = match value {
             Value::Term(t) if t.tensor_type().is_some() => t.clone(),
+            number @ Value::Size(_) => self.number_wrapped(number, dtype, at)?,
             other => self.tensor_as(other, dtype, at)?,
         };
-        if fixed && term.dtype() != dtype {
-            return fail(204, at, format!("expected {dtype}, found {}", term.dtype()));
+        let natural = self.natural_dtype(value, at)?;
+        if fixed && (term.dtype() != dtype || natural.category() > dtype.category()) {
+            return fail(204, at, format!("expected {dtype}, found {natural}"));
         }
         self.convert(term, dtype)
     }
@@ -364,6 +369,24 @@ impl Lower<'_> {
     fn bind_tensor(&mut self, bound: &mut Bound<'_>, name: &Ident, arg: Term) {
         let value = self.parameter(bound, name, arg);
         self.bind(&name.name, value);
+    }
+
+    /// Variables that occur only in parameters that were left out stand for nothing.
+    fn default_generics(&mut self, bound: &Bound<'_>) {
+        for (name, kind) in &bound.generics {
+            if self.lookup(name).is_some() {
+                continue;
+            }
+            let nothing = match kind {
+                GenericKind::Size => Value::Size(Size::zero()),
+                GenericKind::Rank => Value::Tuple(super::value::Extents::shape(Vec::new())),
+                GenericKind::DType(class) => match class.members().last() {
+                    Some(dtype) => Value::DType(*dtype),
+                    None => continue,
+                },
+            };
+            self.bind(name, nothing);
+        }
     }
 
     fn check_generics_known(&self, bound: &Bound<'_>, span: Span) -> Result<()> {
@@ -543,19 +566,26 @@ fn at_call(stop: Stop, name: &Ident, origin: Origin, span: Span) -> Stop {
     }
 }
 
-/// Why no overload takes the arguments: the reason itself where there is one.
+/// Why no overload takes the arguments. An overload that takes arguments of these
+/// kinds says more than one that does not.
 fn no_overload(name: &Ident, args: &Arguments, mut refusals: Vec<Diagnostic>, span: Span) -> Diagnostic {
+    const OTHER_FORM: [Code; 4] = [Code(103), Code(105), Code(106), Code(201)];
+    let fits = |d: &Diagnostic| !OTHER_FORM.contains(&d.code);
+    if refusals.iter().any(fits) {
+        refusals.retain(fits);
+    }
     if refusals.len() == 1 {
         let refusal = refusals.remove(0);
         let message = format!("`{}`: {}", name.name, refusal.message);
         return Diagnostic { message, ..refusal };
     }
     let types: Vec<String> = args.positional.iter().map(|(v, _)| v.describe()).collect();
-    let mut codes: Vec<Code> = refusals.iter().map(|d| d.code).collect();
-    codes.dedup();
-    // Where all overloads refuse for one cause, that is the cause.
-    let code = if codes.len() == 1 { codes[0] } else { Code(202) };
-    let reasons: Vec<String> = refusals.iter().map(|d| d.message.clone()).collect();
+    let codes: Vec<Code> = refusals.iter().map(|d| d.code).collect();
+    // Where all overloads refuse for one kind of cause, that is the cause.
+    let kind = super::class_of(codes[0]);
+    let code = if codes.iter().all(|c| super::class_of(*c) == kind) { codes[0] } else { Code(202) };
+    let mut reasons: Vec<String> = refusals.iter().map(|d| d.message.clone()).collect();
+    reasons.dedup();
     Diagnostic::error(code, span, format!("no form of `{}` takes {}", name.name, types.join(", ")))
         .help(format!("the forms were refused because: {}", reasons.join("; ")))
 }

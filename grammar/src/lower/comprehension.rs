@@ -174,7 +174,7 @@ impl Lower<'_> {
                         return Ok(None);
                     }
                     match self.expr(expr)? {
-                        Value::Size(s) => index.push(Term::size(s, expr.span)),
+                        Value::Size(s) => index.push(self.size_term(&s, expr.span)),
                         Value::Term(t) if t.is_scalar() && is_index(t.ty()) => index.push(t),
                         Value::Poison => return Err(Stop::Poisoned),
                         _ => return Ok(None),
@@ -182,7 +182,7 @@ impl Lower<'_> {
                 }
                 ast::IndexItem::Splat(splat) => {
                     let tuple = self.splat(splat)?;
-                    index.extend(tuple.items.into_iter().map(|s| Term::size(s, splat.span)));
+                    index.extend(tuple.items.iter().map(|s| self.size_term(s, splat.span)));
                 }
                 ast::IndexItem::Ellipsis(_) | ast::IndexItem::Slice { .. } => return Ok(None),
             }
@@ -204,7 +204,7 @@ impl Lower<'_> {
     fn check_in_range(&self, at: &Term, extent: &Size, span: Span) -> Result<()> {
         let Some(i) = at.as_size() else { return Ok(()) };
         let inside = Cond::within(&Size::zero(), i, extent);
-        if i.as_const().is_some() && extent.as_const().is_some() && self.decide(&inside) == Some(false) {
+        if i.as_const().is_some() && extent.as_const().is_some() && self.decide(&inside) == Some(false) && !self.unreachable() {
             return fail(216, span, format!("index {i} is out of range for an axis of {extent}"));
         }
         Ok(())

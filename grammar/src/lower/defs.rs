@@ -118,8 +118,10 @@ impl Defs {
         }
     }
 
-    pub(super) fn is_user(&self, name: &str) -> bool {
-        self.user.contains_key(name)
+    /// Whether a `fn` of the user has the name. An `op` does not hide the scalar
+    /// function that its own body calls.
+    pub(super) fn is_user_function(&self, name: &str) -> bool {
+        self.user.get(name).is_some_and(|entries| entries.iter().any(|e| e.def().kind == DefKind::Fn))
     }
 
     pub(super) fn constant(&self, name: &str) -> Option<&ast::Expr> {

@@ -271,7 +271,7 @@ impl Lower<'_> {
             if self.is_index_call(&name.name, &values) {
                 return self.index_call(name, &values, span);
             }
-            let shadowed = !self.frame.library && self.defs.is_user(&name.name);
+            let shadowed = !self.frame.library && self.defs.is_user_function(&name.name);
             if !shadowed
                 && self.takes_row(&values)
                 && let Some(fun) = scalar_function(&name.name)

@@ -254,7 +254,9 @@ impl<'a> Lower<'a> {
                 self.declare_size(param, &kinds, &mut declared);
             }
         }
-        for param in params {
+        // Then what is static, which types of tensors may name.
+        let is_tensor = |p: &ast::Param| param_kind(&p.ty, &kinds) == ParamKind::Tensor;
+        for param in params.iter().filter(|p| !is_tensor(p)).chain(params.iter().filter(|p| is_tensor(p))) {
             self.declare_param(param, &kinds, &mut declared)?;
         }
         let order = |p: &Param| params.iter().position(|q| q.span == p.span);

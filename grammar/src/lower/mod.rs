@@ -14,6 +14,7 @@ mod assign;
 mod broadcast;
 mod call;
 mod comprehension;
+mod data;
 mod defs;
 mod expr;
 mod indexing;
@@ -34,8 +35,8 @@ pub use test::{Given, OuterCall, class_of};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::size::{Size, Sym, SymKind};
-use rtv_semantics::term::Var;
-use std::collections::BTreeSet;
+use rtv_semantics::term::{Term, Var};
+use std::collections::{BTreeMap, BTreeSet};
 use value::Value;
 
 /// Calls nested deeper than this are refused: a recursive definition has no
@@ -75,6 +76,8 @@ pub struct Lower<'a> {
     depth: u32,
     /// Index symbols bound over a rank variable as a whole.
     group_indices: BTreeSet<Sym>,
+    /// Integer scalars that stand as entries of index tuples.
+    data: BTreeMap<Sym, Term>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.
     lenient: bool,
 }
@@ -100,6 +103,7 @@ impl<'a> Lower<'a> {
             diagnostics: Vec::new(),
             depth: 0,
             group_indices: BTreeSet::new(),
+            data: BTreeMap::new(),
             lenient: false,
         }
     }
@@ -145,6 +149,11 @@ impl<'a> Lower<'a> {
 
     fn holds(&self, cond: &Cond) -> bool {
         *cond == Cond::True || (*cond != Cond::False && self.entails.entails(&self.facts, cond))
+    }
+
+    /// Whether what is known contradicts itself: nothing here is ever evaluated.
+    fn unreachable(&self) -> bool {
+        self.entails.entails(&self.facts, &Cond::False)
     }
 
     fn equal(&self, a: &Size, b: &Size) -> bool {

@@ -99,7 +99,9 @@ impl Lower<'_> {
     /// What is decided while elaborating: tests of static arguments, arithmetic of
     /// sizes and of index tuples, connectives of conditions.
     fn static_binary(&mut self, op: BinaryOp, lhs: &Value, rhs: &Value, span: Span) -> Result<Option<Value>> {
-        if let (BinaryOp::Eq | BinaryOp::Ne, Some(same)) = (op, self.static_equality(lhs, rhs, span)?) {
+        if matches!(op, BinaryOp::Eq | BinaryOp::Ne)
+            && let Some(same) = self.static_equality(lhs, rhs, span)?
+        {
             return Ok(Some(Value::Bool(same == (op == BinaryOp::Eq))));
         }
         Ok(match (op, lhs, rhs) {
@@ -176,6 +178,8 @@ impl Lower<'_> {
             BinaryOp::Add => a + b,
             BinaryOp::Sub => a - b,
             BinaryOp::Mul => a * b,
+            // Where no index exists, nothing is divided.
+            BinaryOp::FloorDiv | BinaryOp::Rem if b.is_zero() && self.unreachable() => Size::zero(),
             BinaryOp::FloorDiv | BinaryOp::Rem if self.decide(&Cond::eq(b, &Size::zero())) == Some(true) => {
                 return fail(603, span, "integer division by zero");
             }
@@ -222,8 +226,12 @@ impl Lower<'_> {
             return Ok(value);
         }
         let operands = args.iter().map(|v| self.promotion(v, span)).collect::<Result<Vec<_>>>()?;
-        let float_numbers = args.iter().all(|v| matches!(v, Value::Float(_) | Value::Size(_)));
-        let mut dtype = if float_numbers {
+        let numbers = args.iter().all(|v| matches!(v, Value::Float(_) | Value::Size(_)));
+        let whole = args.iter().all(|v| matches!(v, Value::Size(_)));
+        // Python's own arithmetic: integers stay integers where the function has them.
+        let mut dtype = if whole && fun.result(&vec![DType::I64; args.len()]).is_ok() {
+            DType::I64
+        } else if numbers {
             DType::F64
         } else {
             self.result_dtype(&operands).expect("invariant: functions have arguments")
@@ -234,9 +242,9 @@ impl Lower<'_> {
         if let Err(message) = fun.result(&vec![dtype; args.len()]) {
             return fail(204, span, message);
         }
-        let terms = args.iter().map(|v| self.scalar_as(v, dtype, span)).collect::<Result<Vec<_>>>()?;
+        let terms = args.iter().map(|v| self.number_wrapped(v, dtype, span)).collect::<Result<Vec<_>>>()?;
         let term = Term::scalar(fun, terms, span);
-        Ok(if float_numbers && term.dtype() == DType::F64 { Value::Float(term) } else { Value::Term(term) })
+        Ok(if numbers && term.dtype() == DType::F64 { Value::Float(term) } else { Value::Term(term) })
     }
 
     /// Scalar functions of sizes stay sizes.

@@ -157,8 +157,8 @@ pub fn class_of(code: Code) -> Option<ErrorClass> {
     match code.0 {
         203 | 205 | 213 => Some(ErrorClass::Shape),
         204 => Some(ErrorClass::DType),
-        208 | 216 => Some(ErrorClass::Index),
-        201 | 202 | 209 | 218 | 219 => Some(ErrorClass::Value),
+        208 | 209 | 216 => Some(ErrorClass::Index),
+        201 | 202 | 218 | 219 => Some(ErrorClass::Value),
         210 => Some(ErrorClass::Requires),
         603 => Some(ErrorClass::Arithmetic),
         _ => None,

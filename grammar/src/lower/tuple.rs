@@ -9,7 +9,6 @@ use crate::ast::{self, Ident};
 use rtv_semantics::diag::Span;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::Size;
-use rtv_semantics::term::Term;
 
 /// Names of the index functions, the closed list of the language.
 pub(crate) const INDEX_FUNCTIONS: [&str; 18] = [
@@ -78,7 +77,7 @@ impl Lower<'_> {
                 let at = self.axes_of(&args[1], &s.items, 1, span)?;
                 let [at] = at[..] else { return fail(201, span, "`insert` takes one axis") };
                 let mut list = s.items.clone();
-                list.insert(at, self.integer(&args[2], span)?);
+                list.insert(at, self.entry(&args[2], span)?);
                 items(list, &s)
             }
             "replace" => {
@@ -116,7 +115,7 @@ impl Lower<'_> {
                 Ok(Value::Size(number))
             }
             "unravel" => {
-                let (n, s) = (self.integer(&args[0], span)?, self.extents(&args[1], span)?);
+                let (n, s) = (self.entry(&args[0], span)?, self.extents(&args[1], span)?);
                 Ok(Value::Tuple(Extents { items: self.unravel(&n, &s.items), kept: Vec::new(), index: true }))
             }
             "inside" => self.inside(args, span),
@@ -150,9 +149,9 @@ impl Lower<'_> {
     }
 
     /// One component for axis `k` of `count`: of a tuple, or one integer for all.
-    fn component(&self, value: &Value, k: usize, count: usize, span: Span) -> Result<Size> {
+    fn component(&mut self, value: &Value, k: usize, count: usize, span: Span) -> Result<Size> {
         match value {
-            Value::Size(s) => Ok(s.clone()),
+            Value::Size(_) | Value::Term(_) => self.entry(value, span),
             _ => {
                 let list = self.extents(value, span)?;
                 if list.items.len() != count {
@@ -367,7 +366,7 @@ impl Lower<'_> {
     pub(super) fn condition(&self, cond: Cond, span: Span) -> Result<Value> {
         Ok(match self.decide(&cond) {
             Some(truth) => Value::Bool(truth),
-            None => Value::Term(Term::cond(&cond, span)),
+            None => Value::Term(self.cond_term(&cond, span)),
         })
     }
 

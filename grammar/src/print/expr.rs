@@ -128,7 +128,12 @@ impl Printer<'_> {
             && operator(*op).1 == level
         {
             let (text, _) = operator(*op);
-            tail.push(Doc::Concat(vec![Doc::Line, Doc::text(text), Doc::text(" "), self.expr_at(rhs, right)]));
+            tail.push(Doc::Concat(vec![
+                Doc::Line,
+                Doc::text(text),
+                Doc::text(" "),
+                self.expr_at(rhs, right),
+            ]));
             first = lhs;
             if level == COMPARISON || level == POWER {
                 break;
@@ -192,7 +197,14 @@ impl Printer<'_> {
         self.list("(", parts.collect(), ")", from)
     }
 
-    fn generator(&self, open: &'static str, body: &Expr, binders: &[Binder], close: &'static str, from: u32) -> Doc {
+    fn generator(
+        &self,
+        open: &'static str,
+        body: &Expr,
+        binders: &[Binder],
+        close: &'static str,
+        from: u32,
+    ) -> Doc {
         let binders = Doc::group(vec![Doc::nest(vec![self.binders(binders)])]);
         let inside = Doc::nest(vec![Doc::SoftLine, self.expr(body), Doc::Line, Doc::text("for "), binders]);
         let docs = vec![Doc::text(open), inside, Doc::SoftLine, Doc::text(close)];
@@ -219,10 +231,11 @@ impl Printer<'_> {
 
     fn splat(&self, splat: &Splat) -> Doc {
         let value = self.bare(&splat.value);
+        // `vjp` is an expression by itself, but no name.
+        let name = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if name != "vjp");
         let plain = match &splat.value.kind {
-            ExprKind::Name(_) => true,
-            ExprKind::Call { fun, .. } => matches!(fun.kind, ExprKind::Name(_)),
-            _ => false,
+            ExprKind::Call { fun, .. } => name(fun),
+            _ => name(&splat.value),
         };
         Doc::Concat(vec![Doc::text("*"), if plain { value } else { parenthesized(value) }])
     }

@@ -80,10 +80,8 @@ impl Printer<'_> {
             Arrow::Refines => "=> ",
             Arrow::Both => "<=> ",
         };
-        let equation = vec![
-            self.expr(&rule.lhs),
-            Doc::nest(vec![Doc::Line, Doc::text(arrow), self.expr(&rule.rhs)]),
-        ];
+        let equation =
+            vec![self.expr(&rule.lhs), Doc::nest(vec![Doc::Line, Doc::text(arrow), self.expr(&rule.rhs)])];
         docs.push(Doc::text("{"));
         docs.push(Doc::nest(vec![Doc::HardLine, Doc::group(equation)]));
         docs.extend([Doc::HardLine, Doc::text("}")]);
@@ -107,7 +105,9 @@ impl Printer<'_> {
     fn params(&self, generics: &[Generic], params: &[Param], from: u32) -> Doc {
         let from = match generics.last() {
             None => from,
-            Some(Generic::Size(name) | Generic::Rank(name) | Generic::DType { class: name, .. }) => name.span.hi,
+            Some(Generic::Size(name) | Generic::Rank(name) | Generic::DType { class: name, .. }) => {
+                name.span.hi
+            }
         };
         let parts = params.iter().map(|param| {
             let mut docs = vec![Doc::text(format!("{}: ", param.name.name)), self.ty(&param.ty)];
@@ -206,7 +206,8 @@ impl Printer<'_> {
     }
 
     fn if_stmt(&self, branch: &IfStmt) -> Doc {
-        let mut docs = vec![Doc::text("if "), self.expr(&branch.cond), Doc::text(" "), self.block(&branch.then)];
+        let mut docs =
+            vec![Doc::text("if "), self.expr(&branch.cond), Doc::text(" "), self.block(&branch.then)];
         match &branch.otherwise {
             None => {}
             Some(Else::Block(block)) => docs.extend([Doc::text(" else "), self.block(block)]),

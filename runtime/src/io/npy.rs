@@ -37,10 +37,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Tensor, Flaw> {
     let swapped;
     let data = if header.big_endian {
         let size = width(header.dtype);
-        swapped = data
-            .chunks(size)
-            .flat_map(|c| c.iter().rev().copied())
-            .collect::<Vec<u8>>();
+        swapped = data.chunks(size).flat_map(|c| c.iter().rev().copied()).collect::<Vec<u8>>();
         &swapped
     } else {
         data
@@ -50,15 +47,8 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Tensor, Flaw> {
     }
     let turned: Vec<usize> = header.shape.iter().rev().copied().collect();
     let tensor = from_bytes(header.dtype, &turned, data)?;
-    let data = tensor
-        .data
-        .reversed_axes()
-        .as_standard_layout()
-        .into_owned();
-    Ok(Tensor {
-        dtype: header.dtype,
-        data,
-    })
+    let data = tensor.data.reversed_axes().as_standard_layout().into_owned();
+    Ok(Tensor { dtype: header.dtype, data })
 }
 
 /// Header text and element bytes.
@@ -75,23 +65,17 @@ fn split(bytes: &[u8]) -> Result<(&str, &[u8]), Flaw> {
         }
         2 | 3 => {
             let (len, rest) = rest.split_at_checked(4).ok_or_else(cut)?;
-            (
-                u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize,
-                rest,
-            )
+            (u32::from_le_bytes([len[0], len[1], len[2], len[3]]) as usize, rest)
         }
         other => {
-            return Err(Flaw::corrupt(format!(
-                "version {other} of the format is unknown"
-            )));
+            return Err(Flaw::corrupt(format!("version {other} of the format is unknown")));
         }
     };
     if length > MAX_HEADER {
         return Err(Flaw::corrupt(format!("the header claims {length} bytes")));
     }
     let (header, data) = rest.split_at_checked(length).ok_or_else(cut)?;
-    let header =
-        std::str::from_utf8(header).map_err(|_| Flaw::corrupt("the header is not text"))?;
+    let header = std::str::from_utf8(header).map_err(|_| Flaw::corrupt("the header is not text"))?;
     Ok((header, data))
 }
 
@@ -112,17 +96,11 @@ impl<'a> Dictionary<'a> {
                 "fortran_order" => order.replace(self.boolean()?).is_some(),
                 "shape" => shape.replace(self.tuple()?).is_some(),
                 _ => {
-                    return Err(Flaw::corrupt(format!(
-                        "the header has an unknown key {}",
-                        quoted(key)
-                    )));
+                    return Err(Flaw::corrupt(format!("the header has an unknown key {}", quoted(key))));
                 }
             };
             if again {
-                return Err(Flaw::corrupt(format!(
-                    "the header has {} twice",
-                    quoted(key)
-                )));
+                return Err(Flaw::corrupt(format!("the header has {} twice", quoted(key))));
             }
             if !self.eat(',') {
                 self.expect('}')?;
@@ -153,11 +131,7 @@ impl<'a> Dictionary<'a> {
     }
 
     fn expect(&mut self, mark: char) -> Result<(), Flaw> {
-        if self.eat(mark) {
-            Ok(())
-        } else {
-            Err(Flaw::corrupt(format!("the header lacks a `{mark}`")))
-        }
+        if self.eat(mark) { Ok(()) } else { Err(Flaw::corrupt(format!("the header lacks a `{mark}`"))) }
     }
 
     fn string(&mut self) -> Result<&'a str, Flaw> {
@@ -165,19 +139,15 @@ impl<'a> Dictionary<'a> {
         if quote == '"' {
             self.expect('"')?;
         }
-        let (text, rest) = self
-            .rest
-            .split_once(quote)
-            .ok_or_else(|| Flaw::corrupt("a text in the header does not end"))?;
+        let (text, rest) =
+            self.rest.split_once(quote).ok_or_else(|| Flaw::corrupt("a text in the header does not end"))?;
         self.rest = rest;
         Ok(text)
     }
 
     fn word(&mut self) -> &'a str {
         let text = self.rest.trim_start();
-        let end = text
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(text.len());
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         self.rest = rest;
         word
@@ -198,9 +168,9 @@ impl<'a> Dictionary<'a> {
             // Python 2 wrote long integers as `3L`.
             let word = self.word();
             let digits = word.strip_suffix('L').unwrap_or(word);
-            let extent = digits.parse::<usize>().map_err(|_| {
-                Flaw::corrupt(format!("{} in the shape is no extent", quoted(word)))
-            })?;
+            let extent = digits
+                .parse::<usize>()
+                .map_err(|_| Flaw::corrupt(format!("{} in the shape is no extent", quoted(word))))?;
             extents.push(extent);
             if !self.eat(',') {
                 self.expect(')')?;
@@ -220,10 +190,7 @@ impl<'a> Dictionary<'a> {
             None => ("", text),
         };
         let Some((_, dtype)) = CODES.iter().find(|(known, _)| *known == code) else {
-            return Err(unsupported(&format!(
-                "elements of NumPy's dtype {}",
-                quoted(text)
-            )));
+            return Err(unsupported(&format!("elements of NumPy's dtype {}", quoted(text))));
         };
         match order {
             "<" | "|" | "=" => Ok((*dtype, false)),
@@ -234,12 +201,8 @@ impl<'a> Dictionary<'a> {
 }
 
 fn unsupported(what: &str) -> Flaw {
-    let help =
-        "`.npy` is read for bool, u8, i8, i16, i32, i64, f16, f32 and f64; bf16 needs .safetensors";
-    Flaw::Unsupported {
-        what: what.to_string(),
-        help,
-    }
+    let help = "`.npy` is read for bool, u8, i8, i16, i32, i64, f16, f32 and f64; bf16 needs .safetensors";
+    Flaw::Unsupported { what: what.to_string(), help }
 }
 
 pub(super) fn encode(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
@@ -250,20 +213,10 @@ pub(super) fn encode(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
         });
     };
     let order = if width(*dtype) == 1 { '|' } else { '<' };
-    let extents: Vec<String> = tensor
-        .data
-        .shape()
-        .iter()
-        .map(|e| format!("{e},"))
-        .collect();
+    let extents: Vec<String> = tensor.data.shape().iter().map(|e| format!("{e},")).collect();
     let shape = extents.join(" ");
-    let shape = if extents.len() > 1 {
-        shape.trim_end_matches(',')
-    } else {
-        &shape
-    };
-    let mut header =
-        format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let shape = if extents.len() > 1 { shape.trim_end_matches(',') } else { &shape };
+    let mut header = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({shape}), }}");
     // The elements start at a multiple of 64 bytes, the header ends in a line break.
     let fixed = MAGIC.len() + 4 + 1;
     let padding = (fixed + header.len()).next_multiple_of(64) - fixed - header.len();

@@ -20,37 +20,22 @@ pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Tensor, Flaw> {
     let names: Result<Vec<String>, ZipError> =
         archive.file_names().map(|name| name.map(|n| n.into_owned())).collect();
     let names = names.map_err(flaw)?;
-    let keys = || {
-        names
-            .iter()
-            .map(|n| n.strip_suffix(".npy").unwrap_or(n).to_string())
-            .collect()
-    };
+    let keys = || names.iter().map(|n| n.strip_suffix(".npy").unwrap_or(n).to_string()).collect();
     let place = match key {
-        Some(key) => names
-            .iter()
-            .position(|n| n == key || n.strip_suffix(".npy") == Some(key)),
+        Some(key) => names.iter().position(|n| n == key || n.strip_suffix(".npy") == Some(key)),
         None if names.len() == 1 => Some(0),
         None => None,
     };
     let Some(place) = place else {
-        return Err(Flaw::Key {
-            wanted: key.map(str::to_string),
-            present: keys(),
-        });
+        return Err(Flaw::Key { wanted: key.map(str::to_string), present: keys() });
     };
     let member = archive.by_name(&names[place]).map_err(flaw)?;
     // The declared length is only a claim: count while unpacking.
     let mut data = Vec::new();
     let broken = |why: std::io::Error| Flaw::corrupt(format!("a member does not unpack: {why}"));
-    member
-        .take(MAX_BYTES + 1)
-        .read_to_end(&mut data)
-        .map_err(broken)?;
+    member.take(MAX_BYTES + 1).read_to_end(&mut data).map_err(broken)?;
     if data.len() as u64 > MAX_BYTES {
-        return Err(Flaw::TooLarge(format!(
-            "a member unpacks to more than {MAX_BYTES} bytes"
-        )));
+        return Err(Flaw::TooLarge(format!("a member unpacks to more than {MAX_BYTES} bytes")));
     }
     npy::decode(&data)
 }
@@ -60,13 +45,9 @@ pub(super) fn encode(tensors: &[(&str, &Tensor)]) -> Result<Vec<u8>, Flaw> {
     // No time of day: equal tensors give equal files.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     for (name, tensor) in tensors {
-        archive
-            .start_file(format!("{name}.npy"), options)
-            .map_err(flaw)?;
+        archive.start_file(format!("{name}.npy"), options).map_err(flaw)?;
         let bytes = npy::encode(tensor)?;
-        archive
-            .write_all(&bytes)
-            .map_err(|why| Flaw::corrupt(why.to_string()))?;
+        archive.write_all(&bytes).map_err(|why| Flaw::corrupt(why.to_string()))?;
     }
     Ok(archive.finish().map_err(flaw)?.into_inner())
 }

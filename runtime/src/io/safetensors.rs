@@ -39,10 +39,7 @@ pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Tensor, Flaw> {
     };
     let view = name.and_then(|name| file.tensor(name).ok());
     let Some(view) = view else {
-        return Err(Flaw::Key {
-            wanted: key.map(str::to_string),
-            present: names,
-        });
+        return Err(Flaw::Key { wanted: key.map(str::to_string), present: names });
     };
     let Some((_, dtype)) = NAMES.iter().find(|(stored, _)| *stored == view.dtype()) else {
         return Err(Flaw::Unsupported {
@@ -87,14 +84,7 @@ pub(super) fn encode(tensors: &[(&str, &Tensor)]) -> Result<Vec<u8>, Flaw> {
                 .find(|(_, dtype)| *dtype == tensor.dtype)
                 .expect("invariant: every dtype has a name in the format");
             let shape = tensor.shape().to_vec();
-            Ok((
-                *name,
-                Stored {
-                    dtype: *dtype,
-                    shape,
-                    bytes: to_bytes(tensor)?,
-                },
-            ))
+            Ok((*name, Stored { dtype: *dtype, shape, bytes: to_bytes(tensor)? }))
         })
         .collect();
     safetensors::serialize(stored?, None).map_err(|why| Flaw::corrupt(why.to_string()))

@@ -36,14 +36,7 @@ fn samples() -> Vec<Tensor> {
             all.push(Tensor::new(dtype, shape, values).expect("valid"));
         }
     }
-    let special = [
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-        -0.0,
-        1.5,
-        65504.0,
-    ];
+    let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN, -0.0, 1.5, 65504.0];
     for dtype in [DType::F16, DType::BF16, DType::F32, DType::F64] {
         all.push(Tensor::from_f64(dtype, &[2, 3], &special).expect("valid"));
     }
@@ -64,11 +57,7 @@ fn every_format_gives_back_what_was_written() {
             }
             written.expect("written");
             let back = read(&path, None).expect("read");
-            assert_eq!(
-                back.same(&tensor),
-                Some(true),
-                "{format:?} {tensor:?} {back:?}"
-            );
+            assert_eq!(back.same(&tensor), Some(true), "{format:?} {tensor:?} {back:?}");
         }
     }
 }
@@ -89,10 +78,7 @@ fn archives_hold_several_tensors_by_key() {
         assert_eq!(read(&path, None).expect_err("which?").code, NO_SUCH_KEY);
     }
     let path = folder.0.join("x.npy");
-    assert_eq!(
-        write(&path, &[("a", &a), ("b", &b)]).expect_err("two").code,
-        UNSUPPORTED
-    );
+    assert_eq!(write(&path, &[("a", &a), ("b", &b)]).expect_err("two").code, UNSUPPORTED);
     assert_eq!(write(&path, &[]).expect_err("none").code, UNSUPPORTED);
 }
 
@@ -130,125 +116,36 @@ fn other_layouts_are_brought_to_row_major_little_endian() {
         &[0, 0, 1, 2, 255, 255, 255, 255],
     );
     let expected = Tensor::from_i64(DType::I32, &[2], &[258, -1]).expect("valid");
-    assert_eq!(
-        read(&folder.file("b.npy", &big), None)
-            .expect("read")
-            .same(&expected),
-        Some(true)
-    );
+    assert_eq!(read(&folder.file("b.npy", &big), None).expect("read").same(&expected), Some(true));
 }
 
 #[test]
 fn hostile_npy_headers_are_coded_errors() {
     let folder = Folder::new("npy");
     let cases = [
-        (
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-            &[0; 7][..],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-            &[0; 9],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': True, 'shape': (9999999999,)}",
-            &[],
-            TOO_LARGE,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}",
-            &[],
-            TOO_LARGE,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296)}",
-            &[],
-            TOO_LARGE,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,)}",
-            &[],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-            &[],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': 3}",
-            &[],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': 0, 'shape': ()}",
-            &[],
-            CORRUPT,
-        ),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0; 7][..], CORRUPT),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0; 9], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': True, 'shape': (9999999999,)}", &[], TOO_LARGE),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", &[], TOO_LARGE),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296)}", &[], TOO_LARGE),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,)}", &[], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}", &[], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': 3}", &[], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': 0, 'shape': ()}", &[], CORRUPT),
         ("{'descr': '<f8', 'shape': ()}", &[0; 8], CORRUPT),
-        (
-            "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': ()}",
-            &[0; 8],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': 1}",
-            &[0; 8],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': ()} x",
-            &[0; 8],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (",
-            &[],
-            CORRUPT,
-        ),
+        ("{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': ()}", &[0; 8], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': 1}", &[0; 8], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': ()} x", &[0; 8], CORRUPT),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (", &[], CORRUPT),
         ("{'descr': '<f8", &[], CORRUPT),
-        (
-            "{'descr': '?f8', 'fortran_order': False, 'shape': ()}",
-            &[0; 8],
-            CORRUPT,
-        ),
-        (
-            "{'descr': '<c8', 'fortran_order': False, 'shape': ()}",
-            &[0; 8],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': '<u4', 'fortran_order': False, 'shape': ()}",
-            &[0; 4],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': '|V2', 'fortran_order': False, 'shape': ()}",
-            &[0; 2],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': '|O', 'fortran_order': False, 'shape': ()}",
-            &[0; 2],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': '', 'fortran_order': False, 'shape': ()}",
-            &[],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': 'é', 'fortran_order': False, 'shape': ()}",
-            &[],
-            UNSUPPORTED,
-        ),
-        (
-            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
-            &[0; 4],
-            UNSUPPORTED,
-        ),
+        ("{'descr': '?f8', 'fortran_order': False, 'shape': ()}", &[0; 8], CORRUPT),
+        ("{'descr': '<c8', 'fortran_order': False, 'shape': ()}", &[0; 8], UNSUPPORTED),
+        ("{'descr': '<u4', 'fortran_order': False, 'shape': ()}", &[0; 4], UNSUPPORTED),
+        ("{'descr': '|V2', 'fortran_order': False, 'shape': ()}", &[0; 2], UNSUPPORTED),
+        ("{'descr': '|O', 'fortran_order': False, 'shape': ()}", &[0; 2], UNSUPPORTED),
+        ("{'descr': '', 'fortran_order': False, 'shape': ()}", &[], UNSUPPORTED),
+        ("{'descr': 'é', 'fortran_order': False, 'shape': ()}", &[], UNSUPPORTED),
+        ("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}", &[0; 4], UNSUPPORTED),
         ("", &[], CORRUPT),
     ];
     for (header, data, code) in cases {
@@ -256,30 +153,12 @@ fn hostile_npy_headers_are_coded_errors() {
         assert_eq!(why.code, code, "{header}: {}", why.message);
     }
     let axes = "1,".repeat(65);
-    let deep = npy(
-        &format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({axes})}}"),
-        &[0],
-    );
-    assert_eq!(
-        read(&folder.file("x.npy", &deep), None)
-            .expect_err("axes")
-            .code,
-        TOO_LARGE
-    );
+    let deep = npy(&format!("{{'descr': '|u1', 'fortran_order': False, 'shape': ({axes})}}"), &[0]);
+    assert_eq!(read(&folder.file("x.npy", &deep), None).expect_err("axes").code, TOO_LARGE);
     let endless = b"\x93NUMPY\x02\x00\xff\xff\xff\xff";
-    assert_eq!(
-        read(&folder.file("x.npy", endless), None)
-            .expect_err("length")
-            .code,
-        CORRUPT
-    );
+    assert_eq!(read(&folder.file("x.npy", endless), None).expect_err("length").code, CORRUPT);
     let version = b"\x93NUMPY\x07\x00\x00\x00";
-    assert_eq!(
-        read(&folder.file("x.npy", version), None)
-            .expect_err("version")
-            .code,
-        CORRUPT
-    );
+    assert_eq!(read(&folder.file("x.npy", version), None).expect_err("version").code, CORRUPT);
 }
 
 /// Cuts and changed bytes give a tensor or a coded error, and never a panic.
@@ -287,10 +166,7 @@ fn hostile_npy_headers_are_coded_errors() {
 fn damaged_files_never_panic() {
     let folder = Folder::new("damage");
     let tensor = Tensor::from_f64(DType::F32, &[2, 2], &[1.0, 2.0, 3.0, 4.0]).expect("valid");
-    let stream = crate::random::Stream {
-        seed: 11,
-        number: 0,
-    };
+    let stream = crate::random::Stream { seed: 11, number: 0 };
     for format in Format::ALL {
         let path = folder.0.join(format!("x{}", format.ending()));
         write(&path, &[("x", &tensor)]).expect("written");
@@ -325,41 +201,11 @@ fn hostile_safetensors_headers_are_coded_errors() {
         bytes
     };
     let cases = [
-        (
-            file(
-                r#"{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#,
-                &[0; 4],
-            ),
-            CORRUPT,
-        ),
-        (
-            file(
-                r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#,
-                &[0; 3],
-            ),
-            CORRUPT,
-        ),
-        (
-            file(
-                r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}"#,
-                &[0; 4],
-            ),
-            CORRUPT,
-        ),
-        (
-            file(
-                r#"{"x":{"dtype":"U32","shape":[1],"data_offsets":[0,4]}}"#,
-                &[0; 4],
-            ),
-            UNSUPPORTED,
-        ),
-        (
-            file(
-                r#"{"x":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}"#,
-                &[0],
-            ),
-            UNSUPPORTED,
-        ),
+        (file(r#"{"x":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}"#, &[0; 4]), CORRUPT),
+        (file(r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#, &[0; 3]), CORRUPT),
+        (file(r#"{"x":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}"#, &[0; 4]), CORRUPT),
+        (file(r#"{"x":{"dtype":"U32","shape":[1],"data_offsets":[0,4]}}"#, &[0; 4]), UNSUPPORTED),
+        (file(r#"{"x":{"dtype":"F8_E5M2","shape":[1],"data_offsets":[0,1]}}"#, &[0]), UNSUPPORTED),
         (
             file(
                 r#"{"x":{"dtype":"F32","shape":[4294967296,4294967296,4294967296],"data_offsets":[0,0]}}"#,
@@ -384,12 +230,7 @@ fn an_archive_member_may_not_unpack_without_end() {
     let path = folder.0.join("x.npz");
     let mut archive = zip::ZipWriter::new(File::create(&path).expect("file"));
     let packed = zip::write::SimpleFileOptions::default();
-    archive
-        .start_file(
-            "x.npy",
-            packed.compression_method(zip::CompressionMethod::Deflated),
-        )
-        .expect("member");
+    archive.start_file("x.npy", packed.compression_method(zip::CompressionMethod::Deflated)).expect("member");
     let zeros = vec![0u8; 1 << 20];
     for _ in 0..=(MAX_BYTES >> 20) {
         archive.write_all(&zeros).expect("zeros");
@@ -402,35 +243,12 @@ fn an_archive_member_may_not_unpack_without_end() {
 fn files_that_are_none_are_coded_errors() {
     let folder = Folder::new("none");
     fs::create_dir_all(folder.0.join("d.npy")).expect("folder");
-    assert_eq!(
-        read(&folder.0.join("d.npy"), None)
-            .expect_err("folder")
-            .code,
-        UNREADABLE
-    );
-    assert_eq!(
-        read(&folder.0.join("no.npy"), None)
-            .expect_err("missing")
-            .code,
-        UNREADABLE
-    );
-    assert_eq!(
-        read(&folder.0.join("x.txt"), None)
-            .expect_err("format")
-            .code,
-        UNKNOWN_FORMAT
-    );
+    assert_eq!(read(&folder.0.join("d.npy"), None).expect_err("folder").code, UNREADABLE);
+    assert_eq!(read(&folder.0.join("no.npy"), None).expect_err("missing").code, UNREADABLE);
+    assert_eq!(read(&folder.0.join("x.txt"), None).expect_err("format").code, UNKNOWN_FORMAT);
     let tensor = Tensor::from_i64(DType::I64, &[], &[1]).expect("valid");
     let into = folder.0.join("no/such/x.npy");
-    assert_eq!(
-        write(&into, &[("x", &tensor)]).expect_err("folder").code,
-        UNWRITABLE
-    );
+    assert_eq!(write(&into, &[("x", &tensor)]).expect_err("folder").code, UNWRITABLE);
     write(&folder.0.join("x.npy"), &[("x", &tensor)]).expect("written");
-    assert_eq!(
-        read(&folder.0.join("x.npy"), Some("x"))
-            .expect_err("key")
-            .code,
-        UNSUPPORTED
-    );
+    assert_eq!(read(&folder.0.join("x.npy"), Some("x")).expect_err("key").code, UNSUPPORTED);
 }

@@ -51,10 +51,7 @@ impl Generator {
         let args = reader.items(')', 1)?;
         let seed = if reader.eat(':') {
             let word = reader.word();
-            Some(
-                word.parse()
-                    .map_err(|_| format!("{} is no seed", quoted(word)))?,
-            )
+            Some(word.parse().map_err(|_| format!("{} is no seed", quoted(word)))?)
         } else {
             None
         };
@@ -67,18 +64,12 @@ impl Generator {
     }
 
     /// The tensor; a seed in the text gives stream 0 of that seed.
-    pub fn tensor(
-        &self,
-        dtype: Option<DType>,
-        domain: Domain,
-        stream: Stream,
-    ) -> Result<Tensor, String> {
+    pub fn tensor(&self, dtype: Option<DType>, domain: Domain, stream: Stream) -> Result<Tensor, String> {
         let stream = self.seed.map_or(stream, |seed| Stream { seed, number: 0 });
         let count = numel(&self.shape)? as u64;
         let dtype = dtype.unwrap_or(self.rule.own_dtype());
-        let values: Result<Vec<Value>, String> = (0..count)
-            .map(|i| self.rule.element(i, dtype, domain, stream))
-            .collect();
+        let values: Result<Vec<Value>, String> =
+            (0..count).map(|i| self.rule.element(i, dtype, domain, stream)).collect();
         Tensor::new(dtype, &self.shape, values?).map_err(|why| why.to_string())
     }
 }
@@ -92,20 +83,13 @@ impl Rule {
         }
     }
 
-    fn element(
-        &self,
-        i: u64,
-        dtype: DType,
-        domain: Domain,
-        stream: Stream,
-    ) -> Result<Value, String> {
+    fn element(&self, i: u64, dtype: DType, domain: Domain, stream: Stream) -> Result<Value, String> {
         let float = |x: f64| match dtype.category() {
             // The exact domain gets the rounded number, so that both see one input.
             Category::Float => Ok(Value::float(Value::round(x, dtype), dtype, domain)),
             _ => Err(format!("random floats are no {dtype}; use randint")),
         };
-        let whole =
-            |x: i64| cast(domain, DType::I64, dtype, &Value::Int(x)).map_err(|why| why.to_string());
+        let whole = |x: i64| cast(domain, DType::I64, dtype, &Value::Int(x)).map_err(|why| why.to_string());
         match self {
             Rule::Randn => float(stream.normal(i)),
             Rule::Uniform => float(stream.uniform(i, dtype)),
@@ -126,30 +110,23 @@ fn rule(name: &str, args: &[Literal]) -> Result<(Rule, Vec<usize>), String> {
         ("uniform", size) => Ok((Rule::Uniform, shape(size)?)),
         ("zeros", size) => Ok((Rule::Same(0), shape(size)?)),
         ("ones", size) => Ok((Rule::Same(1), shape(size)?)),
-        ("full", [size @ Literal::List(_), value @ Literal::Word(_)]) => Ok((
-            Rule::Full(value.clone()),
-            shape(std::slice::from_ref(size))?,
-        )),
+        ("full", [size @ Literal::List(_), value @ Literal::Word(_)]) => {
+            Ok((Rule::Full(value.clone()), shape(std::slice::from_ref(size))?))
+        }
         ("randint", [low, high, size @ Literal::List(_)]) => {
             let (low, high) = (int(low)?, int(high)?);
             if low >= high {
                 return Err(format!("randint needs low < high, not {low} and {high}"));
             }
-            Ok((
-                Rule::Randint { low, high },
-                shape(std::slice::from_ref(size))?,
-            ))
+            Ok((Rule::Randint { low, high }, shape(std::slice::from_ref(size))?))
         }
         ("arange", [end]) => arange(0, int(end)?, 1),
         ("arange", [start, end]) => arange(int(start)?, int(end)?, 1),
         ("arange", [start, end, step]) => arange(int(start)?, int(end)?, int(step)?),
-        ("full" | "randint" | "arange", _) => Err(format!(
-            "`{name}` takes other arguments; the forms are {FORMS}"
-        )),
-        _ => Err(format!(
-            "there is no generator {}; there are {FORMS}",
-            quoted(name)
-        )),
+        ("full" | "randint" | "arange", _) => {
+            Err(format!("`{name}` takes other arguments; the forms are {FORMS}"))
+        }
+        _ => Err(format!("there is no generator {}; there are {FORMS}", quoted(name))),
     }
 }
 
@@ -158,11 +135,7 @@ fn arange(start: i64, end: i64, step: i64) -> Result<(Rule, Vec<usize>), String>
         return Err("arange needs a step other than 0".into());
     }
     let (span, stride) = (i128::from(end) - i128::from(start), i128::from(step));
-    let count = if (span < 0) == (stride < 0) {
-        span.abs() + stride.abs() - 1
-    } else {
-        0
-    };
+    let count = if (span < 0) == (stride < 0) { span.abs() + stride.abs() - 1 } else { 0 };
     let count = usize::try_from(count / stride.abs()).map_err(|why| why.to_string())?;
     Ok((Rule::Arange { start, step }, vec![count]))
 }
@@ -182,9 +155,7 @@ fn shape(args: &[Literal]) -> Result<Vec<usize>, String> {
 
 fn int(literal: &Literal) -> Result<i64, String> {
     match literal {
-        Literal::Word(word) => word
-            .parse()
-            .map_err(|_| format!("{} is no whole number", quoted(word))),
+        Literal::Word(word) => word.parse().map_err(|_| format!("{} is no whole number", quoted(word))),
         Literal::Text(_) | Literal::List(_) => Err("a list or text stands for a number".into()),
     }
 }

@@ -63,9 +63,7 @@ impl Literal {
                 Err(format!("rows of {extent} and of {} elements", parts.len()))
             }
             (Literal::List(_), []) => Err("a list stands where its neighbours are numbers".into()),
-            (Literal::Word(word), _) => {
-                Err(format!("`{word}` stands where its neighbours are lists"))
-            }
+            (Literal::Word(word), _) => Err(format!("`{word}` stands where its neighbours are lists")),
             (Literal::Text(text), _) => Err(format!("the text {} is no number", quoted(text))),
         }
     }
@@ -81,9 +79,7 @@ impl Literal {
     /// One element.
     pub(super) fn element(&self, dtype: DType, domain: Domain) -> Result<Value, String> {
         match self {
-            Literal::Word(word) => {
-                Value::literal(word, dtype, domain).map_err(|why| why.to_string())
-            }
+            Literal::Word(word) => Value::literal(word, dtype, domain).map_err(|why| why.to_string()),
             Literal::Text(_) | Literal::List(_) => Err("an element is one number".into()),
         }
     }

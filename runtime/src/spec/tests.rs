@@ -1,11 +1,7 @@
 use super::*;
 
 fn setting(dtype: Option<DType>) -> Setting {
-    Setting {
-        dtype,
-        domain: Domain::Ieee,
-        stream: Stream { seed: 0, number: 1 },
-    }
+    Setting { dtype, domain: Domain::Ieee, stream: Stream { seed: 0, number: 1 } }
 }
 
 fn value(text: &str) -> Tensor {
@@ -48,10 +44,7 @@ fn literals_have_the_shape_and_dtype_they_show() {
 fn a_parameters_dtype_decides_unless_the_text_does() {
     let argument = Argument::parse("x=[1, 2]").expect("valid");
     let tensor = argument.tensor(&setting(Some(DType::F64))).expect("valid");
-    assert!(same(
-        &tensor,
-        &Tensor::from_f64(DType::F64, &[2], &[1.0, 2.0]).expect("valid")
-    ));
+    assert!(same(&tensor, &Tensor::from_f64(DType::F64, &[2], &[1.0, 2.0]).expect("valid")));
     let argument = Argument::parse("x=[1, 2]@i8").expect("valid");
     let tensor = argument.tensor(&setting(Some(DType::F64))).expect("valid");
     assert_eq!(tensor.dtype, DType::I8);
@@ -59,22 +52,12 @@ fn a_parameters_dtype_decides_unless_the_text_does() {
 
 #[test]
 fn generators_follow_their_rule() {
-    let ints = |dtype, shape: &[usize], values: &[i64]| {
-        Tensor::from_i64(dtype, shape, values).expect("valid")
-    };
-    assert!(same(
-        &value("arange(3)"),
-        &ints(DType::I64, &[3], &[0, 1, 2])
-    ));
-    assert!(same(
-        &value("arange(5, 0, -2)"),
-        &ints(DType::I64, &[3], &[5, 3, 1])
-    ));
+    let ints =
+        |dtype, shape: &[usize], values: &[i64]| Tensor::from_i64(dtype, shape, values).expect("valid");
+    assert!(same(&value("arange(3)"), &ints(DType::I64, &[3], &[0, 1, 2])));
+    assert!(same(&value("arange(5, 0, -2)"), &ints(DType::I64, &[3], &[5, 3, 1])));
     assert!(same(&value("arange(3, 0)"), &ints(DType::I64, &[0], &[])));
-    assert!(same(
-        &value("full([2, 1], -7)"),
-        &ints(DType::I64, &[2, 1], &[-7, -7])
-    ));
+    assert!(same(&value("full([2, 1], -7)"), &ints(DType::I64, &[2, 1], &[-7, -7])));
     assert!(same(&value("ones(2)@i8"), &ints(DType::I8, &[2], &[1, 1])));
     assert_eq!(value("zeros(2, 3)").shape(), [2, 3]);
     assert_eq!(value("zeros([2, 3])").shape(), [2, 3]);
@@ -92,12 +75,7 @@ fn random_arguments_depend_on_seed_and_stream() {
     let argument = Argument::parse("x=uniform(8)").expect("valid");
     let draw = |number| {
         let stream = Stream { seed: 0, number };
-        argument
-            .tensor(&Setting {
-                stream,
-                ..setting(None)
-            })
-            .expect("valid")
+        argument.tensor(&Setting { stream, ..setting(None) }).expect("valid")
     };
     assert!(same(&draw(1), &draw(1)) && !same(&draw(1), &draw(2)));
 }
@@ -106,11 +84,7 @@ fn random_arguments_depend_on_seed_and_stream() {
 #[test]
 fn the_first_draws_of_seed_7_never_change() {
     let shown = |text: &str| {
-        value(text)
-            .values()
-            .filter_map(|v| v.as_float())
-            .map(|x| format!("{x:.7}"))
-            .collect::<Vec<_>>()
+        value(text).values().filter_map(|v| v.as_float()).map(|x| format!("{x:.7}")).collect::<Vec<_>>()
     };
     assert_eq!(shown("uniform(3):7"), FIRST_UNIFORM);
     assert_eq!(shown("randn(3):7"), FIRST_NORMAL);
@@ -122,17 +96,12 @@ const FIRST_NORMAL: [&str; 3] = ["0.6510652", "0.3886802", "0.6532465"];
 #[test]
 fn files_are_told_by_their_ending() {
     let source = |text: &str| Argument::parse(text).expect(text).source;
-    let file = |path: &str, key: Option<&str>| Source::File {
-        path: path.into(),
-        key: key.map(str::to_string),
-    };
+    let file =
+        |path: &str, key: Option<&str>| Source::File { path: path.into(), key: key.map(str::to_string) };
     assert_eq!(source("x=data.npy"), file("data.npy", None));
     assert_eq!(source("x=3.npy@f16"), file("3.npy", None));
     assert_eq!(source("x=a/b.npz:key"), file("a/b.npz", Some("key")));
-    assert_eq!(
-        source("x=w.safetensors:layer.0.npy"),
-        file("w.safetensors", Some("layer.0.npy"))
-    );
+    assert_eq!(source("x=w.safetensors:layer.0.npy"), file("w.safetensors", Some("layer.0.npy")));
     assert_eq!(source("x=a=b.npy"), file("a=b.npy", None));
 }
 
@@ -184,14 +153,8 @@ fn what_is_no_argument_is_a_coded_error() {
 #[test]
 fn the_exact_domain_sees_decimals_as_written() {
     let argument = Argument::parse("x=0.1").expect("valid");
-    let exact = Setting {
-        domain: Domain::Exact,
-        ..setting(Some(DType::F32))
-    };
+    let exact = Setting { domain: Domain::Exact, ..setting(Some(DType::F32)) };
     let tensor = argument.tensor(&exact).expect("valid");
     let tenth = Value::literal("0.1", DType::F32, Domain::Exact).expect("valid");
-    assert_eq!(
-        tensor.values().next().and_then(|v| v.same(&tenth)),
-        Some(true)
-    );
+    assert_eq!(tensor.values().next().and_then(|v| v.same(&tenth)), Some(true));
 }

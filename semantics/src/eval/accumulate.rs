@@ -25,12 +25,7 @@ impl Accumulator {
             (Monoid::Prod, Domain::Ieee) if dtype.is_float() => Total::Wide(1.0),
             _ => Total::Empty,
         };
-        Accumulator {
-            op,
-            dtype,
-            domain,
-            total,
-        }
+        Accumulator { op, dtype, domain, total }
     }
 
     pub fn add(&mut self, value: Value) -> Result<(), Fault> {
@@ -38,10 +33,7 @@ impl Accumulator {
             (Total::Wide(x), Value::Float(y)) if self.op == Monoid::Sum => Total::Wide(x + y),
             (Total::Wide(x), Value::Float(y)) => Total::Wide(x * y),
             (Total::Wide(_), other) => {
-                return Err(Fault::Value(format!(
-                    "`{other}` is no value of {}",
-                    self.dtype
-                )));
+                return Err(Fault::Value(format!("`{other}` is no value of {}", self.dtype)));
             }
             (Total::Empty, value) => Total::Some(value),
             (Total::Some(sum), value) => {

@@ -1,4 +1,5 @@
-//! Which symbols and variables a term mentions.
+//! What a term is made of: the symbols and variables it mentions, and whether it is
+//! about sizes only. Found once for each term.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -21,6 +22,12 @@ impl Machine<'_> {
         let entry = self.deps.entry(term.address());
         entry.or_insert_with(|| Arc::new(collect(term))).clone()
     }
+
+    /// Whether a boolean scalar is made of comparisons of sizes only.
+    pub fn is_size_condition(&mut self, term: &Term) -> bool {
+        let entry = self.size_conditions.entry(term.address());
+        *entry.or_insert_with(|| compares_sizes(term))
+    }
 }
 
 /// Works through a list, since terms may be deep.
@@ -34,6 +41,18 @@ fn collect(term: &Term) -> Deps {
         }
     }
     deps
+}
+
+fn compares_sizes(term: &Term) -> bool {
+    let mut open = vec![term];
+    while let Some(term) = open.pop() {
+        match term.form() {
+            Form::Lit(_) | Form::Size(_) => {}
+            Form::Call(Fun::Scalar(_), args) => open.extend(args),
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn visit<'t>(term: &'t Term, deps: &mut Deps, open: &mut Vec<&'t Term>) {
@@ -84,9 +103,7 @@ fn visit<'t>(term: &'t Term, deps: &mut Deps, open: &mut Vec<&'t Term>) {
 }
 
 fn extents(binders: &[Binder], deps: &mut Deps) {
-    binders
-        .iter()
-        .for_each(|b| b.extent.collect_syms(&mut deps.syms));
+    binders.iter().for_each(|b| b.extent.collect_syms(&mut deps.syms));
 }
 
 fn shapes(ty: &Type, deps: &mut Deps) {

@@ -69,13 +69,7 @@ pub(super) fn error<T>(
     message: impl Into<String>,
 ) -> Res<T> {
     let message = message.into();
-    Err(Box::new(EvalError {
-        class,
-        code,
-        message,
-        span,
-        trace: Vec::new(),
-    }))
+    Err(Box::new(EvalError { class, code, message, span, trace: Vec::new() }))
 }
 
 pub(super) fn from_fault(fault: Fault, span: Span) -> Box<EvalError> {
@@ -85,29 +79,17 @@ pub(super) fn from_fault(fault: Fault, span: Span) -> Box<EvalError> {
         Fault::Limit(text) => (None, codes::NUMBER, text),
         Fault::Undecided(text) => (None, codes::UNDECIDED, format!("not decided: {text}")),
     };
-    Box::new(EvalError {
-        class,
-        code,
-        message,
-        span,
-        trace: Vec::new(),
-    })
+    Box::new(EvalError { class, code, message, span, trace: Vec::new() })
 }
 
 pub(super) fn from_size_fault<T>(fault: SizeFault, span: Span) -> Res<T> {
     match fault {
-        SizeFault::Unbound(sym) => error(
-            None,
-            codes::UNBOUND,
-            span,
-            format!("no value for `{}`", sym.name()),
-        ),
-        SizeFault::DivisionByZero => error(
-            Some(ErrorClass::Arithmetic),
-            codes::ARITHMETIC,
-            span,
-            "size divided by zero",
-        ),
+        SizeFault::Unbound(sym) => {
+            error(None, codes::UNBOUND, span, format!("no value for `{}`", sym.name()))
+        }
+        SizeFault::DivisionByZero => {
+            error(Some(ErrorClass::Arithmetic), codes::ARITHMETIC, span, "size divided by zero")
+        }
         SizeFault::Overflow => error(None, codes::NUMBER, span, "a size exceeds 127 bits"),
     }
 }

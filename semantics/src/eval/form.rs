@@ -49,7 +49,7 @@ impl Machine<'_> {
                 Ok(Val::Tuple(Arc::new(values?)))
             }
             Form::Loop(l) => self.run_loop(term, l),
-            Form::Write(w) => self.write(w),
+            Form::Write(w) => self.write(term, w),
         }
     }
 
@@ -117,19 +117,13 @@ impl Machine<'_> {
 
     /// `and` and `or` take both sides, but a condition on sizes is a guard: `d != 0 and
     /// n % d == 0` does not divide by zero.
-    fn decided_by_left(
-        &mut self,
-        term: &Term,
-        fun: Scalar,
-        left: &Term,
-        right: &Term,
-    ) -> Res<Option<Val>> {
+    fn decided_by_left(&mut self, term: &Term, fun: Scalar, left: &Term, right: &Term) -> Res<Option<Val>> {
         let deciding = match fun {
             Scalar::LogicalAnd => false,
             Scalar::LogicalOr => true,
             _ => return Ok(None),
         };
-        if !is_size_condition(right) {
+        if !self.is_size_condition(right) {
             return Ok(None);
         }
         let left = self.value(left)?;
@@ -162,12 +156,7 @@ impl Machine<'_> {
 
     fn cast(&mut self, term: &Term, to: DType, args: &[Term]) -> Res<Val> {
         let [arg] = args else {
-            return error(
-                None,
-                codes::VALUE,
-                term.span(),
-                "a conversion takes one argument",
-            );
+            return error(None, codes::VALUE, term.span(), "a conversion takes one argument");
         };
         let value = match self.eval(arg)? {
             Val::Scalar(from, value) => cast(self.domain, from, to, &value),
@@ -188,12 +177,7 @@ impl Machine<'_> {
 
     fn item(&mut self, term: &Term, k: usize, args: &[Term]) -> Res<Val> {
         let [tuple] = args else {
-            return error(
-                None,
-                codes::VALUE,
-                term.span(),
-                "a component is one of one tuple",
-            );
+            return error(None, codes::VALUE, term.span(), "a component is one of one tuple");
         };
         match self.eval(tuple)? {
             Val::Tuple(parts) if k < parts.len() => Ok(parts[k].clone()),
@@ -213,12 +197,7 @@ impl Machine<'_> {
     /// The undefined value of a type.
     fn undefined(&mut self, ty: &Type, span: Span) -> Res<Val> {
         match ty {
-            Type::Size => error(
-                None,
-                codes::UNDECIDED,
-                span,
-                "a size under an undefined condition",
-            ),
+            Type::Size => error(None, codes::UNDECIDED, span, "a size under an undefined condition"),
             Type::Tensor(t) => {
                 let mut shape = Vec::with_capacity(t.shape.len());
                 for extent in &t.shape {
@@ -235,16 +214,5 @@ impl Machine<'_> {
                 Ok(Val::Tuple(Arc::new(values?)))
             }
         }
-    }
-}
-
-/// Whether a boolean scalar is made of comparisons of sizes only.
-fn is_size_condition(term: &Term) -> bool {
-    match term.form() {
-        Form::Lit(_) => true,
-        Form::Call(Fun::Scalar(_), args) => args
-            .iter()
-            .all(|a| a.as_size().is_some() || is_size_condition(a)),
-        _ => false,
     }
 }

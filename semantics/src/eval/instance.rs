@@ -51,10 +51,7 @@ impl Machine<'_> {
             Some(format!("{} = {value}", sym.name()))
         });
         let known: Vec<String> = known.collect();
-        let mut message = format!(
-            "precondition `{}` of `{}` does not hold",
-            require.text, instance.name
-        );
+        let mut message = format!("precondition `{}` of `{}` does not hold", require.text, instance.name);
         if !known.is_empty() {
             message = format!("{message} with {}", known.join(", "));
         }
@@ -71,12 +68,7 @@ impl Machine<'_> {
     ) -> Box<EvalError> {
         let args = self.vars.iter().skip(outer).take(instance.params.len());
         let mut texts: Vec<String> = args.map(|bound| bound.value.type_text()).collect();
-        texts.extend(
-            instance
-                .statics
-                .iter()
-                .map(|(name, value)| format!("{name} = {value}")),
-        );
+        texts.extend(instance.statics.iter().map(|(name, value)| format!("{name} = {value}")));
         fault.through(Frame {
             name: instance.name.to_string(),
             span: term.span(),

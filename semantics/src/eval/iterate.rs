@@ -30,21 +30,13 @@ impl Machine<'_> {
     pub fn comp(&mut self, term: &Term, binders: &[Binder], body: &Term) -> Res<Val> {
         let shape = self.extents(binders, term.span())?;
         let share = self.reserve(&shape, term.span())?;
-        let count = shape.iter().product();
         let mut values: Vec<Value> = Vec::new();
-        if values.try_reserve_exact(count).is_err() {
-            return error(
-                None,
-                codes::ELEMENTS,
-                term.span(),
-                format!("no memory for {shape:?}"),
-            );
+        if values.try_reserve_exact(share.count).is_err() {
+            return error(None, codes::ELEMENTS, term.span(), format!("no memory for {shape:?}"));
         }
-        self.in_loop(|m| {
-            m.run_through(binders, &shape, &mut |m| {
-                values.push(m.value(body)?);
-                Ok(())
-            })
+        self.at_each_index(term, binders, &shape, &mut |m| {
+            values.push(m.value(body)?);
+            Ok(())
         })?;
         match Tensor::trusted(body.dtype(), &shape, values) {
             Ok(tensor) => Ok(Val::tensor(tensor, share)),
@@ -53,50 +45,74 @@ impl Machine<'_> {
     }
 
     /// Visits all index tuples below `shape` in row-major order, the symbols bound.
-    pub fn run_through(
+    pub fn at_each_index(
         &mut self,
+        term: &Term,
         binders: &[Binder],
         shape: &[usize],
         visit: &mut dyn FnMut(&mut Self) -> Res<()>,
     ) -> Res<()> {
-        let Some((binder, inner)) = binders.split_first() else {
-            return visit(self);
-        };
-        let at = self.syms.len();
-        self.syms.push((binder.sym.clone(), 0));
-        for i in 0..shape[0] {
-            self.syms[at].1 = i as i128;
-            self.run_through(inner, &shape[1..], visit)?;
+        if shape.contains(&0) {
+            return Ok(());
         }
-        self.syms.truncate(at);
+        self.run_through(term, binders, &|_, axis| Ok(shape[axis] as i128), visit)
+    }
+
+    /// Visits index tuples in row-major order. The extent of an axis is asked for with
+    /// the symbols before it bound; one that is not positive has no index.
+    fn run_through(
+        &mut self,
+        term: &Term,
+        binders: &[Binder],
+        extent: &dyn Fn(&Self, usize) -> Res<i128>,
+        visit: &mut dyn FnMut(&mut Self) -> Res<()>,
+    ) -> Res<()> {
+        self.loops += 1;
+        let mut entered = Vec::with_capacity(binders.len());
+        loop {
+            while entered.len() < binders.len() && entered.last().is_none_or(|end| *end > 0) {
+                let end = extent(self, entered.len())?;
+                self.syms.push((binders[entered.len()].sym.clone(), 0));
+                entered.push(end);
+            }
+            // Counted although nothing may be visited: axes without an index take time.
+            self.step(term)?;
+            if entered.last().is_none_or(|end| *end > 0) {
+                visit(self)?;
+            }
+            if !self.advance(&mut entered) {
+                break;
+            }
+        }
+        self.leave_loop();
         Ok(())
     }
 
+    /// To the next index of the innermost axis that has one; `false` at the end.
+    fn advance(&mut self, entered: &mut Vec<i128>) -> bool {
+        while let (Some(end), Some((_, i))) = (entered.last(), self.syms.last_mut()) {
+            *i += 1;
+            if *i < *end {
+                return true;
+            }
+            entered.pop();
+            self.syms.pop();
+        }
+        false
+    }
+
+    /// An extent may depend on the symbols bound before it; a negative one is empty.
     pub fn reduce(&mut self, term: &Term, reduce: &Reduce) -> Res<Val> {
+        let body = &reduce.body;
         let mut total = Accumulator::new(reduce.op, term.dtype(), self.domain);
-        self.in_loop(|m| m.fold(reduce, 0, &mut total))?;
+        let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
+        self.run_through(term, &reduce.binders, &extent, &mut |m| {
+            let value = m.value(body)?;
+            total.add(value).map_err(|fault| from_fault(fault, body.span()))
+        })?;
         match total.finish() {
             Ok(value) => Ok(Val::Scalar(term.dtype(), value)),
             Err(fault) => Err(from_fault(fault, term.span())),
         }
-    }
-
-    /// An extent may depend on the symbols bound before it; a negative one is empty.
-    fn fold(&mut self, reduce: &Reduce, axis: usize, total: &mut Accumulator) -> Res<()> {
-        let Some(binder) = reduce.binders.get(axis) else {
-            let value = self.value(&reduce.body)?;
-            return total
-                .add(value)
-                .map_err(|fault| from_fault(fault, reduce.body.span()));
-        };
-        let extent = self.size(&binder.extent, reduce.body.span())?;
-        let at = self.syms.len();
-        self.syms.push((binder.sym.clone(), 0));
-        for i in 0..extent {
-            self.syms[at].1 = i;
-            self.fold(reduce, axis + 1, total)?;
-        }
-        self.syms.truncate(at);
-        Ok(())
     }
 }

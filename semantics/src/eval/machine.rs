@@ -39,7 +39,7 @@ pub(super) struct Held {
 /// A number of elements taken from the limit; given back when dropped.
 #[derive(Debug)]
 pub(super) struct Share {
-    count: usize,
+    pub count: usize,
     pool: Arc<AtomicUsize>,
 }
 
@@ -71,6 +71,7 @@ pub(super) struct Machine<'l> {
     /// By the address of the term, which the caller keeps alive.
     pub memo: HashMap<usize, Memo>,
     pub deps: HashMap<usize, Arc<Deps>>,
+    pub size_conditions: HashMap<usize, bool>,
     pub literals: HashMap<usize, Value>,
 }
 
@@ -87,11 +88,7 @@ impl<'l> Machine<'l> {
         let mut machine = Machine {
             domain,
             limits,
-            syms: env
-                .sizes
-                .iter()
-                .map(|(s, v)| (s.clone(), i128::from(*v)))
-                .collect(),
+            syms: env.sizes.iter().map(|(s, v)| (s.clone(), i128::from(*v))).collect(),
             vars: Vec::new(),
             depth: 0,
             steps: 0,
@@ -100,6 +97,7 @@ impl<'l> Machine<'l> {
             pool: Arc::default(),
             memo: HashMap::new(),
             deps: HashMap::new(),
+            size_conditions: HashMap::new(),
             literals: HashMap::new(),
         };
         for (var, datum) in &env.vars {
@@ -115,7 +113,11 @@ impl<'l> Machine<'l> {
             Datum::Size(n) => Val::Size(*n),
             Datum::Tensor(t) => {
                 let share = self.reserve(t.shape(), Span::default())?;
-                Val::tensor(t.clone(), share)
+                let tensor = match self.domain {
+                    Domain::Ieee => t.clone(),
+                    Domain::Exact => t.to_exact(),
+                };
+                Val::tensor(tensor, share)
             }
             Datum::Tuple(parts) => {
                 let values: Res<Vec<Val>> = parts.iter().map(|p| self.hold(p)).collect();
@@ -127,11 +129,7 @@ impl<'l> Machine<'l> {
     /// Brings a variable into scope; `stamp` if its value is one already known.
     pub fn bind(&mut self, var: &Var, value: Val, stamp: Option<u64>) {
         let stamp = stamp.unwrap_or_else(|| self.fresh_stamp());
-        self.vars.push(Bound {
-            id: var.id,
-            stamp,
-            value,
-        });
+        self.vars.push(Bound { id: var.id, stamp, value });
     }
 
     pub fn fresh_stamp(&mut self) -> u64 {
@@ -142,21 +140,12 @@ impl<'l> Machine<'l> {
     pub fn lookup(&self, var: &Var, span: Span) -> Res<&Bound> {
         match self.vars.iter().rev().find(|b| b.id == var.id) {
             Some(bound) => Ok(bound),
-            None => error(
-                None,
-                codes::UNBOUND,
-                span,
-                format!("no value for `{}`", var.name),
-            ),
+            None => error(None, codes::UNBOUND, span, format!("no value for `{}`", var.name)),
         }
     }
 
     pub fn sym(&self, sym: &Sym) -> Option<i128> {
-        self.syms
-            .iter()
-            .rev()
-            .find(|(s, _)| s == sym)
-            .map(|(_, v)| *v)
+        self.syms.iter().rev().find(|(s, _)| s == sym).map(|(_, v)| *v)
     }
 
     pub fn size(&self, size: &Size, span: Span) -> Res<i128> {
@@ -172,12 +161,7 @@ impl<'l> Machine<'l> {
 
     pub fn mark(&self) -> Mark {
         let (syms, vars) = (self.syms.len(), self.vars.len());
-        Mark {
-            syms,
-            vars,
-            depth: self.depth,
-            loops: self.loops,
-        }
+        Mark { syms, vars, depth: self.depth, loops: self.loops }
     }
 
     pub fn restore(&mut self, mark: Mark) {
@@ -199,18 +183,13 @@ impl<'l> Machine<'l> {
             );
         };
         let held = self.pool.fetch_add(count, Ordering::Relaxed);
-        let share = Share {
-            count,
-            pool: self.pool.clone(),
-        };
+        let share = Share { count, pool: self.pool.clone() };
         if held.saturating_add(count) > most {
             return error(
                 None,
                 codes::ELEMENTS,
                 span,
-                format!(
-                    "a tensor of shape {shape:?} beside {held} elements exceeds the limit of {most}"
-                ),
+                format!("a tensor of shape {shape:?} beside {held} elements exceeds the limit of {most}"),
             );
         }
         Ok(share)
@@ -218,16 +197,8 @@ impl<'l> Machine<'l> {
 
     /// Counts a visit of `term` and runs `visit` one level deeper, on a further stack
     /// where this one may be used up.
-    pub fn nested<T: Send>(
-        &mut self,
-        term: &Term,
-        visit: impl FnOnce(&mut Self) -> Res<T> + Send,
-    ) -> Res<T> {
-        self.steps += 1;
-        if self.steps > self.limits.max_steps {
-            let message = format!("more than {} steps", self.limits.max_steps);
-            return error(None, codes::STEPS, term.span(), message);
-        }
+    pub fn nested<T: Send>(&mut self, term: &Term, visit: impl FnOnce(&mut Self) -> Res<T> + Send) -> Res<T> {
+        self.step(term)?;
         if self.depth >= self.limits.max_depth {
             return self.too_deep(term);
         }
@@ -239,6 +210,15 @@ impl<'l> Machine<'l> {
         };
         self.depth = self.depth.saturating_sub(1);
         result
+    }
+
+    pub fn step(&mut self, term: &Term) -> Res<()> {
+        self.steps += 1;
+        if self.steps <= self.limits.max_steps {
+            return Ok(());
+        }
+        let message = format!("more than {} steps", self.limits.max_steps);
+        error(None, codes::STEPS, term.span(), message)
     }
 
     fn too_deep<T>(&self, term: &Term) -> Res<T> {
@@ -275,10 +255,7 @@ impl Val {
     pub fn tensor(tensor: Tensor, share: Share) -> Val {
         match tensor.item() {
             Some(value) if tensor.rank() == 0 => Val::Scalar(tensor.dtype, value.clone()),
-            _ => Val::Tensor(Arc::new(Held {
-                tensor,
-                _share: share,
-            })),
+            _ => Val::Tensor(Arc::new(Held { tensor, _share: share })),
         }
     }
 
@@ -290,9 +267,7 @@ impl Val {
                 Ok(held) => held.tensor,
                 Err(held) => held.tensor.clone(),
             }),
-            Val::Tuple(parts) => {
-                Datum::Tuple(parts.iter().map(|v| v.clone().into_datum()).collect())
-            }
+            Val::Tuple(parts) => Datum::Tuple(parts.iter().map(|v| v.clone().into_datum()).collect()),
         }
     }
 
@@ -320,16 +295,6 @@ impl Val {
 /// A value does not have the type its term promised: the term was built wrongly, or
 /// an input does not fit its variable.
 pub(super) fn ill_typed(term: &Term, value: &Val) -> Box<EvalError> {
-    let message = format!(
-        "a value of type {} where {} is expected",
-        value.type_text(),
-        term.ty()
-    );
-    Box::new(EvalError {
-        class: None,
-        code: codes::UNBOUND,
-        message,
-        span: term.span(),
-        trace: Vec::new(),
-    })
+    let message = format!("a value of type {} where {} is expected", value.type_text(), term.ty());
+    Box::new(EvalError { class: None, code: codes::UNBOUND, message, span: term.span(), trace: Vec::new() })
 }

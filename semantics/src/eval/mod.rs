@@ -53,11 +53,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            max_elements: 1 << 26,
-            max_steps: 1 << 34,
-            max_depth: 10_000,
-        }
+        Limits { max_elements: 1 << 26, max_steps: 1 << 34, max_depth: 10_000 }
     }
 }
 
@@ -99,9 +95,7 @@ impl Datum {
                 if known.contains(&Some(false)) {
                     return Some(false);
                 }
-                known
-                    .into_iter()
-                    .try_fold(true, |all, one| Some(all && one?))
+                known.into_iter().try_fold(true, |all, one| Some(all && one?))
             }
             _ => Some(false),
         }
@@ -144,8 +138,8 @@ impl Env {
     }
 }
 
-/// The value of `term` where its free symbols and variables are as in `env`; tensors
-/// in `env` belong to the domain.
+/// The value of `term` where its free symbols and variables are as in `env`. In the
+/// exact domain IEEE inputs are the rationals they denote.
 pub fn eval(term: &Term, env: &Env, domain: Domain, limits: &Limits) -> Result<Datum, EvalError> {
     let mut machine = Machine::new(env, domain, limits).map_err(|e| *e)?;
     let value = machine.eval(term).map_err(|e| *e)?;

@@ -132,8 +132,7 @@ pub(super) fn offset(span: Span, index: &[i128], shape: &[usize]) -> Res<usize> 
         match usize::try_from(*i) {
             Ok(i) if i < *extent => offset = offset * extent + i,
             _ => {
-                let message =
-                    format!("index {i} is out of range for axis {axis} of extent {extent}");
+                let message = format!("index {i} is out of range for axis {axis} of extent {extent}");
                 return error(Some(ErrorClass::Index), codes::INDEX, span, message);
             }
         }

@@ -66,15 +66,12 @@ impl Machine<'_> {
         Ok((value, stamp))
     }
 
-    /// Runs through a loop; what was kept in it is dropped at the end of the outermost.
-    pub fn in_loop<T>(&mut self, body: impl FnOnce(&mut Self) -> Res<T>) -> Res<T> {
-        self.loops += 1;
-        let result = body(self);
+    /// At the end of the outermost loop what was kept in it is dropped.
+    pub fn leave_loop(&mut self) {
         self.loops = self.loops.saturating_sub(1);
         if self.loops == 0 {
             self.memo.clear();
         }
-        result
     }
 }
 

@@ -22,7 +22,9 @@ impl Machine<'_> {
         for (_, init) in &l.state {
             state.push(self.eval(init)?);
         }
-        self.in_loop(|m| m.iterate(term, l, trips, &mut state))?;
+        self.loops += 1;
+        self.iterate(term, l, trips, &mut state)?;
+        self.leave_loop();
         match (state.pop(), state.is_empty()) {
             (Some(only), true) => Ok(only),
             (last, _) => {
@@ -32,13 +34,7 @@ impl Machine<'_> {
         }
     }
 
-    fn iterate(
-        &mut self,
-        term: &Term,
-        l: &Loop,
-        trips: Option<i128>,
-        state: &mut Vec<Val>,
-    ) -> Res<()> {
+    fn iterate(&mut self, term: &Term, l: &Loop, trips: Option<i128>, state: &mut Vec<Val>) -> Res<()> {
         let mut trip = 0;
         while trips.is_none_or(|trips| trip < trips) {
             let (syms, vars) = (self.syms.len(), self.vars.len());
@@ -53,7 +49,7 @@ impl Machine<'_> {
                 None => Some(true),
             };
             match go_on {
-                Some(true) => *state = self.step(term, l)?,
+                Some(true) => *state = self.next_state(term, l)?,
                 Some(false) => trip = trips.unwrap_or(i128::MAX),
                 None => {
                     let message = "the condition of the loop is undefined";
@@ -70,7 +66,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn step(&mut self, term: &Term, l: &Loop) -> Res<Vec<Val>> {
+    fn next_state(&mut self, term: &Term, l: &Loop) -> Res<Vec<Val>> {
         match self.eval(&l.step)? {
             value if l.state.len() == 1 => Ok(vec![value]),
             Val::Tuple(parts) if parts.len() == l.state.len() => Ok(parts.to_vec()),
@@ -80,27 +76,19 @@ impl Machine<'_> {
 
     /// The base with elements replaced, in row-major order of the binders: of two
     /// writes to one place the later holds. Values see the base as it was.
-    pub fn write(&mut self, w: &Write) -> Res<Val> {
+    pub fn write(&mut self, term: &Term, w: &Write) -> Res<Val> {
         let base = self.eval(&w.base)?;
         let (dtype, shape, mut values) = match &base {
             Val::Tensor(held) => {
                 let tensor = &held.tensor;
-                (
-                    tensor.dtype,
-                    tensor.shape().to_vec(),
-                    tensor.values().cloned().collect(),
-                )
+                (tensor.dtype, tensor.shape().to_vec(), tensor.values().cloned().collect())
             }
             Val::Scalar(dtype, value) => (*dtype, Vec::new(), vec![value.clone()]),
             other => return Err(ill_typed(&w.base, other)),
         };
         let share = self.reserve(&shape, w.base.span())?;
         let extents = self.extents(&w.binders, w.value.span())?;
-        self.in_loop(|m| {
-            m.run_through(&w.binders, &extents, &mut |m| {
-                m.write_one(w, &shape, &mut values)
-            })
-        })?;
+        self.at_each_index(term, &w.binders, &extents, &mut |m| m.write_one(w, &shape, &mut values))?;
         match Tensor::trusted(dtype, &shape, values) {
             Ok(tensor) => Ok(Val::tensor(tensor, share)),
             Err(fault) => Err(from_fault(Fault::Value(fault.to_string()), w.base.span())),

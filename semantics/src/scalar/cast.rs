@@ -45,18 +45,8 @@ fn from_int(domain: Domain, x: i64, to: DType) -> Value {
 fn from_float(x: f64, to: DType) -> Value {
     match to.category() {
         Category::Bool => Value::Bool(x != 0.0),
-        Category::Float => Value::Float(round(
-            if to == DType::F64 {
-                x
-            } else {
-                round(x, DType::F32)
-            },
-            to,
-        )),
-        Category::Int => Value::Int(truncated(
-            x.is_finite().then(|| x.trunc().to_i128()).flatten(),
-            to,
-        )),
+        Category::Float => Value::Float(round(if to == DType::F64 { x } else { round(x, DType::F32) }, to)),
+        Category::Int => Value::Int(truncated(x.is_finite().then(|| x.trunc().to_i128()).flatten(), to)),
     }
 }
 
@@ -84,11 +74,7 @@ fn from_exact(x: &Exact, to: DType) -> Result<Value, Fault> {
 /// The integer part, brought into the range of the dtype; `None` is NaN, an infinity
 /// or out of reach.
 fn truncated(whole: Option<i128>, to: DType) -> i64 {
-    let wide = if to == DType::I64 {
-        DType::I64
-    } else {
-        DType::I32
-    };
+    let wide = if to == DType::I64 { DType::I64 } else { DType::I32 };
     let (least, most) = wide.int_range().unwrap_or((i64::MIN, i64::MAX));
     match whole {
         Some(w) if (i128::from(least)..=i128::from(most)).contains(&w) => wrap(w, to),

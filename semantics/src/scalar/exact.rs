@@ -61,25 +61,13 @@ impl Exact {
     /// A real number between two bounds. Bounds that overflowed are moved back, since
     /// the number itself is finite.
     pub fn interval(lo: f64, hi: f64) -> Exact {
-        let lo = if lo.is_nan() {
-            f64::NEG_INFINITY
-        } else {
-            lo.min(f64::MAX)
-        };
-        let hi = if hi.is_nan() {
-            f64::INFINITY
-        } else {
-            hi.max(f64::MIN)
-        };
+        let lo = if lo.is_nan() { f64::NEG_INFINITY } else { lo.min(f64::MAX) };
+        let hi = if hi.is_nan() { f64::INFINITY } else { hi.max(f64::MIN) };
         Exact::Interval(lo, hi)
     }
 
     pub fn infinity(negative: bool) -> Exact {
-        if negative {
-            Exact::NegInf
-        } else {
-            Exact::PosInf
-        }
+        if negative { Exact::NegInf } else { Exact::PosInf }
     }
 
     pub fn as_rational(&self) -> Option<&BigRational> {

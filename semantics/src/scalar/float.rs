@@ -66,11 +66,7 @@ pub(super) fn floor_divide(dtype: DType, x: f64, y: f64) -> f64 {
         return 0f64.copysign(x / y);
     }
     let floor = quotient.floor();
-    if step(quotient - floor) > 0.5 {
-        floor + 1.0
-    } else {
-        floor
-    }
+    if step(quotient - floor) > 0.5 { floor + 1.0 } else { floor }
 }
 
 /// Truncates the quotient after it was rounded to the dtype.
@@ -81,11 +77,7 @@ pub(super) fn trunc_divide(dtype: DType, x: f64, y: f64) -> f64 {
 /// Of the sign of `y`.
 pub(super) fn remainder(x: f64, y: f64) -> f64 {
     let rest = x % y;
-    if rest != 0.0 && (rest < 0.0) != (y < 0.0) {
-        rest + y
-    } else {
-        rest
-    }
+    if rest != 0.0 && (rest < 0.0) != (y < 0.0) { rest + y } else { rest }
 }
 
 /// The sign of a NaN reads as positive: it is not part of the value.
@@ -101,11 +93,7 @@ pub(super) fn signbit(x: f64) -> bool {
 /// `1 / (1 + exp(-x))`, written so that no step overflows.
 pub(super) fn sigmoid(x: f64) -> f64 {
     let e = libm::exp(-x.abs());
-    if x < 0.0 {
-        e / (1.0 + e)
-    } else {
-        1.0 / (1.0 + e)
-    }
+    if x < 0.0 { e / (1.0 + e) } else { 1.0 / (1.0 + e) }
 }
 
 /// `libm` gives numbers for some arguments outside the domain.

@@ -56,11 +56,7 @@ pub(super) fn pow(_: DType, x: i64, y: i64) -> Result<i128, Fault> {
 }
 
 pub(super) fn bitwise_not(dtype: DType, x: i64, _: i64) -> Result<i128, Fault> {
-    Ok(if dtype == DType::Bool {
-        i128::from(x == 0)
-    } else {
-        !x as i128
-    })
+    Ok(if dtype == DType::Bool { i128::from(x == 0) } else { !x as i128 })
 }
 
 pub(super) fn left_shift(dtype: DType, x: i64, y: i64) -> Result<i128, Fault> {
@@ -70,11 +66,7 @@ pub(super) fn left_shift(dtype: DType, x: i64, y: i64) -> Result<i128, Fault> {
 
 pub(super) fn right_shift(dtype: DType, x: i64, y: i64) -> Result<i128, Fault> {
     let inside = (0..i64::from(dtype.bits())).contains(&y);
-    Ok(if inside {
-        (x >> y) as i128
-    } else {
-        (x >> 63) as i128
-    })
+    Ok(if inside { (x >> y) as i128 } else { (x >> 63) as i128 })
 }
 
 /// Reduces to the dtype's range; of a bool, whether it is not 0.

@@ -56,10 +56,9 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Arithmetic(text)
-            | Fault::Value(text)
-            | Fault::Limit(text)
-            | Fault::Undecided(text) => f.write_str(text),
+            Fault::Arithmetic(text) | Fault::Value(text) | Fault::Limit(text) | Fault::Undecided(text) => {
+                f.write_str(text)
+            }
         }
     }
 }
@@ -168,17 +167,11 @@ impl Scalar {
         let row = self.row();
         if args.len() != row.arity {
             let (want, got) = (row.arity, args.len());
-            return Err(format!(
-                "`{}` takes {want} arguments, {got} given",
-                row.name
-            ));
+            return Err(format!("`{}` takes {want} arguments, {got} given", row.name));
         }
         let dtype = args[0];
         if let Some(other) = args.iter().find(|d| **d != dtype) {
-            return Err(format!(
-                "`{}` of {dtype} and {other}: the dtypes differ",
-                row.name
-            ));
+            return Err(format!("`{}` of {dtype} and {other}: the dtypes differ", row.name));
         }
         if !row.accepts.contains(dtype) {
             return Err(format!("`{}` is not defined for {dtype}", row.name));
@@ -191,10 +184,7 @@ impl Scalar {
         let row = self.row();
         if args.len() != row.arity || !row.accepts.contains(dtype) {
             let count = args.len();
-            return Err(Fault::Value(format!(
-                "`{}` of {count} arguments at {dtype}",
-                row.name
-            )));
+            return Err(Fault::Value(format!("`{}` of {count} arguments at {dtype}", row.name)));
         }
         match domain {
             Domain::Ieee => row.ieee(dtype, args),

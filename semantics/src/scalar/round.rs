@@ -29,11 +29,7 @@ pub(super) fn round(x: f64, dtype: DType) -> f64 {
     let unit = power(exponent(x).max(emin) - (bits - 1));
     // Dividing by a power of two is exact here: `unit` is far from the limits of f64.
     let rounded = (x / unit).round_ties_even() * unit;
-    if rounded.abs() > max {
-        f64::INFINITY.copysign(x)
-    } else {
-        rounded
-    }
+    if rounded.abs() > max { f64::INFINITY.copysign(x) } else { rounded }
 }
 
 /// The exponent of the leading bit; an f64 subnormal counts as the least normal.
@@ -71,11 +67,7 @@ pub(super) fn next_after(dtype: DType, x: f64, y: f64) -> f64 {
     }
     let next = if to > from { from + 1 } else { from - 1 };
     let value = from_magnitude(next.unsigned_abs(), dtype);
-    if next < 0 || (next == 0 && x < 0.0) {
-        -value
-    } else {
-        value
-    }
+    if next < 0 || (next == 0 && x < 0.0) { -value } else { value }
 }
 
 fn from_magnitude(bits: u64, dtype: DType) -> f64 {

@@ -95,31 +95,20 @@ impl Row {
             IntFn::None => return self.absent(dtype),
         };
         let value = wrap(value, dtype);
-        Ok(if dtype == DType::Bool {
-            Value::Bool(value != 0)
-        } else {
-            Value::Int(value)
-        })
+        Ok(if dtype == DType::Bool { Value::Bool(value != 0) } else { Value::Int(value) })
     }
 
     fn absent(&self, dtype: DType) -> Result<Value, Fault> {
-        Err(Fault::Value(format!(
-            "`{}` is not defined for {dtype}",
-            self.name
-        )))
+        Err(Fault::Value(format!("`{}` is not defined for {dtype}", self.name)))
     }
 }
 
 fn float(value: &Value) -> Result<f64, Fault> {
-    value
-        .as_float()
-        .ok_or_else(|| Fault::Value(format!("`{value}` is no float")))
+    value.as_float().ok_or_else(|| Fault::Value(format!("`{value}` is no float")))
 }
 
 fn exact(value: &Value) -> Result<&Exact, Fault> {
-    value
-        .as_exact()
-        .ok_or_else(|| Fault::Value(format!("`{value}` is no exact value")))
+    value.as_exact().ok_or_else(|| Fault::Value(format!("`{value}` is no exact value")))
 }
 
 fn integer(dtype: DType, value: &Value) -> Result<i64, Fault> {

@@ -68,11 +68,7 @@ impl Value {
             (Category::Int, _) => {
                 let value: i64 = text.parse().map_err(|_| unfit())?;
                 let (least, most) = dtype.int_range().ok_or_else(unfit)?;
-                if (least..=most).contains(&value) {
-                    Ok(Value::Int(value))
-                } else {
-                    Err(unfit())
-                }
+                if (least..=most).contains(&value) { Ok(Value::Int(value)) } else { Err(unfit()) }
             }
             (Category::Float, Domain::Ieee) => {
                 let value = match text.trim_start_matches('-') {
@@ -81,9 +77,7 @@ impl Value {
                 };
                 super::cast(domain, DType::F64, dtype, &Value::Float(value))
             }
-            (Category::Float, Domain::Exact) => {
-                Ok(Value::Exact(exact_literal(text)?.ok_or_else(unfit)?))
-            }
+            (Category::Float, Domain::Exact) => Ok(Value::Exact(exact_literal(text)?.ok_or_else(unfit)?)),
         }
     }
 

@@ -22,34 +22,19 @@ impl Tensor {
     }
 
     /// Any NaN becomes the one NaN; a bool byte other than 0 is true.
-    pub fn from_le_bytes(
-        dtype: DType,
-        shape: &[usize],
-        bytes: &[u8],
-    ) -> Result<Tensor, TensorError> {
+    pub fn from_le_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Tensor, TensorError> {
         let count = element_count(shape).ok_or(TensorError::TooLarge)?;
-        let expected = count
-            .checked_mul(width(dtype))
-            .ok_or(TensorError::TooLarge)?;
+        let expected = count.checked_mul(width(dtype)).ok_or(TensorError::TooLarge)?;
         if expected != bytes.len() {
-            return Err(TensorError::Count {
-                expected,
-                given: bytes.len(),
-            });
+            return Err(TensorError::Count { expected, given: bytes.len() });
         }
-        let values = bytes
-            .chunks_exact(width(dtype))
-            .map(|chunk| element(dtype, chunk))
-            .collect();
+        let values = bytes.chunks_exact(width(dtype)).map(|chunk| element(dtype, chunk)).collect();
         Tensor::trusted(dtype, shape, values)
     }
 }
 
 fn push(dtype: DType, value: &Value, into: &mut Vec<u8>) -> Result<(), TensorError> {
-    let misfit = || TensorError::Element {
-        value: value.to_string(),
-        dtype,
-    };
+    let misfit = || TensorError::Element { value: value.to_string(), dtype };
     match dtype {
         DType::Bool => into.push(value.as_bool().ok_or_else(misfit)?.into()),
         // Two's complement: the low bytes of the i64 are the narrower integer.

@@ -45,10 +45,7 @@ impl Tensor {
     pub fn close(&self, other: &Tensor, rtol: f64, atol: f64) -> bool {
         self.dtype == other.dtype
             && self.shape() == other.shape()
-            && self
-                .values()
-                .zip(other.values())
-                .all(|(a, b)| close(a, b, rtol, atol))
+            && self.values().zip(other.values()).all(|(a, b)| close(a, b, rtol, atol))
     }
 
     /// The greatest distance in units of the last place (of integers: the greatest
@@ -62,10 +59,7 @@ impl Tensor {
         for ((index, a), b) in self.data.indexed_iter().zip(other.values()) {
             let ulp = ulp_distance(a, b, self.dtype)?;
             if worst.as_ref().is_none_or(|w| ulp > w.ulp) {
-                worst = Some(Worst {
-                    ulp,
-                    index: index.slice().to_vec(),
-                });
+                worst = Some(Worst { ulp, index: index.slice().to_vec() });
             }
         }
         worst

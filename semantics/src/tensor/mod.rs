@@ -16,9 +16,13 @@ pub use compare::Worst;
 use std::fmt;
 
 use ndarray::{ArrayD, IxDyn};
+use num_traits::ToPrimitive;
 
 use crate::dtype::{Category, DType};
 use crate::scalar::{Domain, Exact, Value};
+
+/// The most axes a tensor can have, as in PyTorch.
+pub const MAX_RANK: usize = 64;
 
 /// A tensor of known shape and elements.
 #[derive(Clone, Debug)]
@@ -34,6 +38,8 @@ pub enum TensorError {
     Count { expected: usize, given: usize },
     /// The number of elements leaves the address range.
     TooLarge,
+    /// More axes than [`MAX_RANK`].
+    Rank(usize),
     /// The element, as text, is no value of the dtype or cannot be stored in it.
     Element { value: String, dtype: DType },
 }
@@ -44,6 +50,7 @@ impl fmt::Display for TensorError {
             TensorError::Count { expected, given } => {
                 write!(f, "the shape asks for {expected} where {given} are given")
             }
+            TensorError::Rank(rank) => write!(f, "{rank} axes; a tensor has at most {MAX_RANK}"),
             TensorError::TooLarge => f.write_str("the shape has more elements than memory has"),
             TensorError::Element { value, dtype } => write!(f, "`{value}` is no value of {dtype}"),
         }
@@ -64,41 +71,28 @@ impl Tensor {
     /// The tensor of these elements in row-major order.
     pub fn new(dtype: DType, shape: &[usize], values: Vec<Value>) -> Result<Tensor, TensorError> {
         if let Some(v) = values.iter().find(|v| !is_value_of(v, dtype)) {
-            return Err(TensorError::Element {
-                value: v.to_string(),
-                dtype,
-            });
+            return Err(TensorError::Element { value: v.to_string(), dtype });
         }
         Tensor::trusted(dtype, shape, values)
     }
 
     /// As [`Tensor::new`] for elements known to be values of the dtype.
-    pub(crate) fn trusted(
-        dtype: DType,
-        shape: &[usize],
-        values: Vec<Value>,
-    ) -> Result<Tensor, TensorError> {
+    pub(crate) fn trusted(dtype: DType, shape: &[usize], values: Vec<Value>) -> Result<Tensor, TensorError> {
         let expected = element_count(shape).ok_or(TensorError::TooLarge)?;
         if expected != values.len() {
-            return Err(TensorError::Count {
-                expected,
-                given: values.len(),
-            });
+            return Err(TensorError::Count { expected, given: values.len() });
+        }
+        if shape.len() > MAX_RANK {
+            return Err(TensorError::Rank(shape.len()));
         }
         let data = ArrayD::from_shape_vec(IxDyn(shape), values);
-        Ok(Tensor {
-            dtype,
-            data: data.map_err(|_| TensorError::TooLarge)?,
-        })
+        Ok(Tensor { dtype, data: data.map_err(|_| TensorError::TooLarge)? })
     }
 
     /// A 0-dim tensor; the value must be one of the dtype.
     pub fn scalar(dtype: DType, value: Value) -> Tensor {
         debug_assert!(is_value_of(&value, dtype), "{value} is a value of {dtype}");
-        Tensor {
-            dtype,
-            data: ArrayD::from_elem(IxDyn(&[]), value),
-        }
+        Tensor { dtype, data: ArrayD::from_elem(IxDyn(&[]), value) }
     }
 
     /// Every element the same; the value must be one of the dtype.
@@ -113,28 +107,17 @@ impl Tensor {
 
     /// IEEE floats rounded to the float dtype.
     pub fn from_f64(dtype: DType, shape: &[usize], values: &[f64]) -> Result<Tensor, TensorError> {
-        let values = values
-            .iter()
-            .map(|x| Value::float(*x, dtype, Domain::Ieee))
-            .collect();
+        let values = values.iter().map(|x| Value::float(*x, dtype, Domain::Ieee)).collect();
         Tensor::new(dtype, shape, values)
     }
 
     /// Integers, each in the range of the integer dtype.
     pub fn from_i64(dtype: DType, shape: &[usize], values: &[i64]) -> Result<Tensor, TensorError> {
-        Tensor::new(
-            dtype,
-            shape,
-            values.iter().map(|i| Value::Int(*i)).collect(),
-        )
+        Tensor::new(dtype, shape, values.iter().map(|i| Value::Int(*i)).collect())
     }
 
     pub fn from_bool(shape: &[usize], values: &[bool]) -> Result<Tensor, TensorError> {
-        Tensor::new(
-            DType::Bool,
-            shape,
-            values.iter().map(|b| Value::Bool(*b)).collect(),
-        )
+        Tensor::new(DType::Bool, shape, values.iter().map(|b| Value::Bool(*b)).collect())
     }
 
     pub fn shape(&self) -> &[usize] {
@@ -179,10 +162,22 @@ impl Tensor {
             Value::Float(x) => Value::Exact(Exact::from_f64(*x)),
             other => other.clone(),
         });
-        Tensor {
-            dtype: self.dtype,
-            data,
-        }
+        Tensor { dtype: self.dtype, data }
+    }
+
+    /// The nearest values of the float dtype; the undefined one is NaN. Of an enclosure
+    /// the lower end is taken, which is off by its width at most.
+    pub fn to_ieee(&self) -> Tensor {
+        let dtype = self.dtype;
+        let data = self.data.map(|v| match v {
+            Value::Exact(x) if dtype.is_float() => {
+                let exact = x.as_rational().and_then(|r| r.to_f64());
+                let nearest = exact.or(x.bounds().map(|(low, _)| low)).unwrap_or(f64::NAN);
+                Value::float(nearest, dtype, Domain::Ieee)
+            }
+            other => other.clone(),
+        });
+        Tensor { dtype, data }
     }
 
     /// The type as the language writes it: `f32[2, 3]`.
@@ -195,9 +190,7 @@ impl Tensor {
 fn is_value_of(value: &Value, dtype: DType) -> bool {
     match (value, dtype.category()) {
         (Value::Bool(_), Category::Bool) => true,
-        (Value::Int(i), Category::Int) => dtype
-            .int_range()
-            .is_some_and(|(lo, hi)| (lo..=hi).contains(i)),
+        (Value::Int(i), Category::Int) => dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(i)),
         (Value::Float(x), Category::Float) => x.is_nan() || Value::round(*x, dtype) == *x,
         (Value::Exact(x), category) => x.is_bottom() || category == Category::Float,
         _ => false,

@@ -74,20 +74,13 @@ fn contents(tensor: &Tensor) -> String {
 fn shown_positions(extent: usize, summarize: bool) -> Vec<Option<usize>> {
     if summarize && extent > 2 * EDGE_ITEMS {
         let head = (0..EDGE_ITEMS).map(Some);
-        head.chain([None])
-            .chain((extent - EDGE_ITEMS..extent).map(Some))
-            .collect()
+        head.chain([None]).chain((extent - EDGE_ITEMS..extent).map(Some)).collect()
     } else {
         (0..extent).map(Some).collect()
     }
 }
 
-fn collect_shown<'t>(
-    tensor: &'t Tensor,
-    summarize: bool,
-    index: &mut Vec<usize>,
-    into: &mut Vec<&'t Value>,
-) {
+fn collect_shown<'t>(tensor: &'t Tensor, summarize: bool, index: &mut Vec<usize>, into: &mut Vec<&'t Value>) {
     let Some(extent) = tensor.shape().get(index.len()) else {
         into.extend(tensor.get(index));
         return;
@@ -108,10 +101,7 @@ fn nested(
 ) -> String {
     let rank = tensor.rank() - index.len();
     let Some(extent) = tensor.shape().get(index.len()) else {
-        return tensor
-            .get(index)
-            .map(|v| format.text(v))
-            .unwrap_or_default();
+        return tensor.get(index).map(|v| format.text(v)).unwrap_or_default();
     };
     let mut parts = Vec::new();
     for position in shown_positions(*extent, summarize) {
@@ -156,24 +146,15 @@ impl ElementFormat {
     fn choose(dtype: DType, shown: &[&Value]) -> ElementFormat {
         if !dtype.is_float() {
             let width = shown.iter().map(|v| plain(v).len()).max().unwrap_or(1);
-            return ElementFormat {
-                style: Style::Plain,
-                width,
-            };
+            return ElementFormat { style: Style::Plain, width };
         }
-        let numbers: Vec<f64> = shown
-            .iter()
-            .map(|v| number(v))
-            .filter(|x| x.is_finite() && *x != 0.0)
-            .collect();
+        let numbers: Vec<f64> =
+            shown.iter().map(|v| number(v)).filter(|x| x.is_finite() && *x != 0.0).collect();
         let magnitudes = || numbers.iter().map(|x| x.abs());
         let least = magnitudes().fold(f64::INFINITY, f64::min);
         let most = magnitudes().fold(0.0, f64::max);
         if numbers.is_empty() {
-            return ElementFormat {
-                style: Style::Whole,
-                width: 1,
-            };
+            return ElementFormat { style: Style::Whole, width: 1 };
         }
         let whole = numbers.iter().all(|x| *x == x.ceil());
         let wide = most / least > 1000.0 || most > 1.0e8;
@@ -182,11 +163,7 @@ impl ElementFormat {
             (false, false) if least >= 1.0e-4 => Style::Fixed,
             _ => Style::Scientific,
         };
-        let width = numbers
-            .iter()
-            .map(|x| float_text(*x, style).len())
-            .max()
-            .unwrap_or(1);
+        let width = numbers.iter().map(|x| float_text(*x, style).len()).max().unwrap_or(1);
         ElementFormat { style, width }
     }
 

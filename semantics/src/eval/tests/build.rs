@@ -36,10 +36,7 @@ pub fn index(name: &str) -> Sym {
 }
 
 pub fn var(name: &str) -> Var {
-    Var {
-        id: fresh(),
-        name: name.into(),
-    }
+    Var { id: fresh(), name: name.into() }
 }
 
 pub fn int(value: i64) -> Size {
@@ -59,18 +56,11 @@ pub fn use_var(var: &Var, dtype: DType, shape: &[Size]) -> Term {
 }
 
 pub fn read(base: &Term, index: &[Size]) -> Term {
-    Term::read(
-        base.clone(),
-        index.iter().map(|i| size(i.clone())).collect(),
-        at(0),
-    )
+    Term::read(base.clone(), index.iter().map(|i| size(i.clone())).collect(), at(0))
 }
 
 pub fn over(sym: &Sym, extent: Size) -> Binder {
-    Binder {
-        sym: sym.clone(),
-        extent,
-    }
+    Binder { sym: sym.clone(), extent }
 }
 
 pub fn comp(binders: Vec<Binder>, body: Term) -> Term {
@@ -104,14 +94,7 @@ pub fn instance(
     body: Term,
     is_op: bool,
 ) -> Arc<Instance> {
-    Arc::new(Instance {
-        name: name.into(),
-        statics: Vec::new(),
-        params,
-        requires,
-        body,
-        is_op,
-    })
+    Arc::new(Instance { name: name.into(), statics: Vec::new(), params, requires, body, is_op })
 }
 
 pub fn ieee(term: &Term, env: &Env) -> Result<Datum, EvalError> {
@@ -146,17 +129,11 @@ pub fn ints(dtype: DType, shape: &[usize], values: &[i64]) -> Tensor {
 }
 
 pub fn as_floats(tensor: &Tensor) -> Vec<f64> {
-    tensor
-        .values()
-        .map(|v| v.as_float().expect("a float"))
-        .collect()
+    tensor.values().map(|v| v.as_float().expect("a float")).collect()
 }
 
 pub fn as_ints(tensor: &Tensor) -> Vec<i64> {
-    tensor
-        .values()
-        .map(|v| v.as_int().expect("an integer"))
-        .collect()
+    tensor.values().map(|v| v.as_int().expect("an integer")).collect()
 }
 
 pub fn item(tensor: &Tensor) -> Value {

@@ -23,11 +23,7 @@ fn sums_do_not_round() {
     let element = read(&use_var(&vx, F32, &[int(3)]), &[s(&i)]);
     let term = reduce(Monoid::Sum, vec![over(&i, int(3))], element);
     let got = item(&exact(&term, &Env::new().with_tensor(&vx, x)));
-    assert_eq!(
-        got.same(&Value::one(F32, Domain::Exact)),
-        Some(true),
-        "{got}"
-    );
+    assert_eq!(got.same(&Value::one(F32, Domain::Exact)), Some(true), "{got}");
 }
 
 #[test]
@@ -52,10 +48,7 @@ fn the_undefined_value_is_absorbed() {
 #[test]
 fn overlapping_enclosures_do_not_compare() {
     let e = f(Scalar::Exp, &[number("1.0", F32)]);
-    let same = f(
-        Scalar::Lt,
-        &[e.clone(), f(Scalar::Add, &[e.clone(), number("0.0", F32)])],
-    );
+    let same = f(Scalar::Lt, &[e.clone(), f(Scalar::Add, &[e.clone(), number("0.0", F32)])]);
     let fault = eval(&same, &Env::new(), Domain::Exact, &Limits::default());
     let fault = fault.expect_err("not decided");
     assert_eq!((fault.class, fault.code), (None, codes::UNDECIDED));

@@ -10,9 +10,7 @@ use crate::tensor::Tensor;
 use crate::term::{Monoid, Term};
 
 fn small(seed: u64, dtype: crate::dtype::DType, shape: &[usize]) -> Tensor {
-    Sampler::new(seed)
-        .tensor(dtype, shape, Style::SmallIntegers)
-        .expect("a tensor")
+    Sampler::new(seed).tensor(dtype, shape, Style::SmallIntegers).expect("a tensor")
 }
 
 fn get(tensor: &Tensor, index: &[usize]) -> Value {
@@ -23,21 +21,15 @@ fn get(tensor: &Tensor, index: &[usize]) -> Value {
 fn tuples(shape: &[usize]) -> Vec<Vec<usize>> {
     let mut all = vec![Vec::new()];
     for extent in shape {
-        all = all
-            .iter()
-            .flat_map(|head| (0..*extent).map(move |i| [head.as_slice(), &[i]].concat()))
-            .collect();
+        all =
+            all.iter().flat_map(|head| (0..*extent).map(move |i| [head.as_slice(), &[i]].concat())).collect();
     }
     all
 }
 
 fn expect_same(got: &Tensor, shape: &[usize], expected: Vec<Value>) {
     let expected = Tensor::new(got.dtype, shape, expected).expect("a tensor");
-    assert_eq!(
-        got.same(&expected),
-        Some(true),
-        "got {got}, expected {expected}"
-    );
+    assert_eq!(got.same(&expected), Some(true), "got {got}, expected {expected}");
 }
 
 proptest! {

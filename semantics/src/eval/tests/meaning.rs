@@ -17,18 +17,9 @@ fn reduced(op: Monoid, x: crate::tensor::Tensor) -> Value {
 
 #[test]
 fn integer_sums_wrap() {
-    assert_eq!(
-        reduced(Monoid::Sum, ints(I8, &[2], &[100, 100])).as_int(),
-        Some(-56)
-    );
-    assert_eq!(
-        reduced(Monoid::Sum, ints(U8, &[2], &[200, 100])).as_int(),
-        Some(44)
-    );
-    assert_eq!(
-        reduced(Monoid::Prod, ints(I64, &[2], &[i64::MAX, 2])).as_int(),
-        Some(-2)
-    );
+    assert_eq!(reduced(Monoid::Sum, ints(I8, &[2], &[100, 100])).as_int(), Some(-56));
+    assert_eq!(reduced(Monoid::Sum, ints(U8, &[2], &[200, 100])).as_int(), Some(44));
+    assert_eq!(reduced(Monoid::Prod, ints(I64, &[2], &[i64::MAX, 2])).as_int(), Some(-2));
 }
 
 #[test]
@@ -36,50 +27,26 @@ fn narrow_float_sums_round_once() {
     // Rounding after each addition would stay at 2048.
     let mut values = vec![2048.0];
     values.extend([1.0; 8]);
-    assert_eq!(
-        reduced(Monoid::Sum, floats(F16, &[9], &values)).as_float(),
-        Some(2056.0)
-    );
+    assert_eq!(reduced(Monoid::Sum, floats(F16, &[9], &values)).as_float(), Some(2056.0));
     let thousand = floats(BF16, &[1000], &[1.0; 1000]);
     assert_eq!(reduced(Monoid::Sum, thousand).as_float(), Some(1000.0));
     // Partial sums may leave the range of the dtype.
     let cancelling = floats(F16, &[3], &[60000.0, 60000.0, -60000.0]);
     assert_eq!(reduced(Monoid::Sum, cancelling).as_float(), Some(60000.0));
     let overflow = floats(F16, &[2], &[60000.0, 60000.0]);
-    assert_eq!(
-        reduced(Monoid::Sum, overflow).as_float(),
-        Some(f64::INFINITY)
-    );
+    assert_eq!(reduced(Monoid::Sum, overflow).as_float(), Some(f64::INFINITY));
     let left_to_right = floats(F64, &[3], &[1e16, 1.0, -1e16]);
     assert_eq!(reduced(Monoid::Sum, left_to_right).as_float(), Some(0.0));
 }
 
 #[test]
 fn empty_reductions() {
-    assert_eq!(
-        reduced(Monoid::Max, floats(F32, &[0], &[])).as_float(),
-        Some(f64::NEG_INFINITY)
-    );
-    assert_eq!(
-        reduced(Monoid::Min, floats(F32, &[0], &[])).as_float(),
-        Some(f64::INFINITY)
-    );
-    assert_eq!(
-        reduced(Monoid::Max, ints(I8, &[0], &[])).as_int(),
-        Some(-128)
-    );
-    assert_eq!(
-        reduced(Monoid::Min, ints(U8, &[0], &[])).as_int(),
-        Some(255)
-    );
-    assert_eq!(
-        reduced(Monoid::Sum, floats(F64, &[0], &[])).as_float(),
-        Some(0.0)
-    );
-    assert_eq!(
-        reduced(Monoid::Prod, ints(I64, &[0], &[])).as_int(),
-        Some(1)
-    );
+    assert_eq!(reduced(Monoid::Max, floats(F32, &[0], &[])).as_float(), Some(f64::NEG_INFINITY));
+    assert_eq!(reduced(Monoid::Min, floats(F32, &[0], &[])).as_float(), Some(f64::INFINITY));
+    assert_eq!(reduced(Monoid::Max, ints(I8, &[0], &[])).as_int(), Some(-128));
+    assert_eq!(reduced(Monoid::Min, ints(U8, &[0], &[])).as_int(), Some(255));
+    assert_eq!(reduced(Monoid::Sum, floats(F64, &[0], &[])).as_float(), Some(0.0));
+    assert_eq!(reduced(Monoid::Prod, ints(I64, &[0], &[])).as_int(), Some(1));
 }
 
 #[test]
@@ -117,9 +84,7 @@ fn conditions_on_sizes_are_guards() {
 
 #[test]
 fn sizes_convert_to_every_dtype() {
-    let cast = |value: crate::size::Size, to| {
-        item(&tensor(&Term::cast(to, size(value), at(0)), &Env::new()))
-    };
+    let cast = |value: crate::size::Size, to| item(&tensor(&Term::cast(to, size(value), at(0)), &Env::new()));
     assert_eq!(cast(int(300), U8).as_int(), Some(44));
     assert_eq!(cast(int(-1), F16).as_float(), Some(-1.0));
     assert_eq!(cast(int(2), Bool).as_bool(), Some(true));
@@ -136,16 +101,11 @@ fn lets_tuples_and_items() {
     let pair = Term::tuple(vec![use_var(&b, F32, &[]), size(int(7))], at(0));
     let body = Term::let_(b.clone(), doubled, pair, at(0));
     let term = Term::let_(a, number("1.5", F32), body, at(0));
-    let Ok(Datum::Tuple(parts)) = ieee(&term, &Env::new()) else {
-        panic!("a tuple")
-    };
+    let Ok(Datum::Tuple(parts)) = ieee(&term, &Env::new()) else { panic!("a tuple") };
     assert!(matches!(parts[1], Datum::Size(7)));
     let second = Term::item(1, term.clone(), at(0));
     assert!(matches!(ieee(&second, &Env::new()), Ok(Datum::Size(7))));
-    assert_eq!(
-        item(&tensor(&Term::item(0, term, at(0)), &Env::new())).as_float(),
-        Some(3.0)
-    );
+    assert_eq!(item(&tensor(&Term::item(0, term, at(0)), &Env::new())).as_float(), Some(3.0));
 }
 
 #[test]
@@ -170,13 +130,7 @@ fn a_let_chain_of_any_length() {
 fn a_call_sees_its_arguments_only_once() {
     let p = var("p");
     let body = f(Scalar::Mul, &[use_var(&p, F32, &[]), use_var(&p, F32, &[])]);
-    let square = instance(
-        "square",
-        vec![(p, Type::scalar(F32))],
-        Vec::new(),
-        body,
-        true,
-    );
+    let square = instance("square", vec![(p, Type::scalar(F32))], Vec::new(), body, true);
     let inner = Term::call(square.clone(), vec![number("3.0", F32)], at(1));
     let term = Term::call(square, vec![inner], at(2));
     assert_eq!(item(&tensor(&term, &Env::new())).as_float(), Some(81.0));
@@ -185,10 +139,7 @@ fn a_call_sees_its_arguments_only_once() {
 #[test]
 fn zero_dim_and_empty_shapes() {
     let i = index("i");
-    let empty = comp(
-        vec![over(&i, int(0)), over(&index("j"), int(3))],
-        whole(1, I64),
-    );
+    let empty = comp(vec![over(&i, int(0)), over(&index("j"), int(3))], whole(1, I64));
     assert_eq!(tensor(&empty, &Env::new()).shape(), [0, 3]);
     let pi = Term::lit(Lit::Pi, F16, at(0));
     let got = tensor(&pi, &Env::new());
@@ -202,21 +153,12 @@ fn loops_pass_state() {
     let (ta, tb) = (use_var(&a, I64, &[]), use_var(&b, I64, &[]));
     let step = Term::tuple(vec![tb.clone(), f(Scalar::Add, &[ta.clone(), tb])], at(0));
     let state = vec![(a, whole(0, I64)), (b, whole(1, I64))];
-    let counted = Loop {
-        state: state.clone(),
-        counter: Some(over(&k, int(10))),
-        condition: None,
-        step: step.clone(),
-    };
+    let counted =
+        Loop { state: state.clone(), counter: Some(over(&k, int(10))), condition: None, step: step.clone() };
     let first = Term::item(0, Term::loop_(counted, at(0)), at(0));
     assert_eq!(item(&tensor(&first, &Env::new())).as_int(), Some(55));
     let condition = Some(f(Scalar::Lt, &[ta, whole(100, I64)]));
-    let open = Loop {
-        state,
-        counter: None,
-        condition,
-        step,
-    };
+    let open = Loop { state, counter: None, condition, step };
     let first = Term::item(0, Term::loop_(open, at(0)), at(0));
     assert_eq!(item(&tensor(&first, &Env::new())).as_int(), Some(144));
 }
@@ -224,20 +166,10 @@ fn loops_pass_state() {
 #[test]
 fn one_state_variable_is_no_tuple() {
     let (x, k) = (var("x"), index("k"));
-    let sum = f(
-        Scalar::Add,
-        &[use_var(&x, I64, &[]), Term::cast(I64, size(s(&k)), at(0))],
-    );
-    let counted = Loop {
-        state: vec![(x, whole(1, I64))],
-        counter: Some(over(&k, int(4))),
-        condition: None,
-        step: sum,
-    };
-    assert_eq!(
-        item(&tensor(&Term::loop_(counted, at(0)), &Env::new())).as_int(),
-        Some(7)
-    );
+    let sum = f(Scalar::Add, &[use_var(&x, I64, &[]), Term::cast(I64, size(s(&k)), at(0))]);
+    let counted =
+        Loop { state: vec![(x, whole(1, I64))], counter: Some(over(&k, int(4))), condition: None, step: sum };
+    assert_eq!(item(&tensor(&Term::loop_(counted, at(0)), &Env::new())).as_int(), Some(7));
 }
 
 #[test]
@@ -246,12 +178,7 @@ fn writes_replace_elements() {
     let tx = use_var(&vx, I64, &[int(3)]);
     let value = f(Scalar::Mul, &[read(&tx, &[s(&i)]), whole(10, I64)]);
     let shifted = size(&s(&i) + &int(1));
-    let parts = Write {
-        base: tx,
-        binders: vec![over(&i, int(2))],
-        index: vec![shifted],
-        value,
-    };
+    let parts = Write { base: tx, binders: vec![over(&i, int(2))], index: vec![shifted], value };
     let env = Env::new().with_tensor(&vx, ints(I64, &[3], &[1, 2, 3]));
     let term = Term::write(parts, at(0));
     assert_eq!(as_ints(&tensor(&term, &env)), [1, 10, 20]);

@@ -6,4 +6,3 @@ mod exact;
 mod loops;
 mod meaning;
 mod sharing;
-mod speed;

@@ -16,10 +16,7 @@ fn a_reduction_that_does_not_change_is_evaluated_once() {
     let body = f(Scalar::Div, &[read(&tx, &[s(&i)]), sum]);
     let term = comp(vec![over(&i, int(n))], body);
     let env = Env::new().with_tensor(&vx, floats(F64, &[n as usize], &vec![2.0; n as usize]));
-    let limits = Limits {
-        max_steps: 20_000,
-        ..Limits::default()
-    };
+    let limits = Limits { max_steps: 20_000, ..Limits::default() };
     let got = eval(&term, &env, Domain::Ieee, &limits).expect("few steps");
     let got = got.as_tensor().expect("a tensor").clone();
     assert!(as_floats(&got).iter().all(|x| *x == 0.001));
@@ -35,20 +32,11 @@ fn a_call_that_does_not_change_is_evaluated_once() {
     let body = reduce(Monoid::Sum, vec![over(&k, int(n))], element);
     let total = instance("total", vec![(p, tx.ty().clone())], Vec::new(), body, true);
     let call = Term::call(total, vec![tx.clone()], at(0));
-    let term = comp(
-        vec![over(&i, int(n))],
-        f(Scalar::Mul, &[call, read(&tx, &[s(&i)])]),
-    );
+    let term = comp(vec![over(&i, int(n))], f(Scalar::Mul, &[call, read(&tx, &[s(&i)])]));
     let env = Env::new().with_tensor(&vx, ints(I64, &[n as usize], &vec![1; n as usize]));
-    let limits = Limits {
-        max_steps: 20_000,
-        ..Limits::default()
-    };
+    let limits = Limits { max_steps: 20_000, ..Limits::default() };
     let got = eval(&term, &env, Domain::Ieee, &limits).expect("few steps");
-    assert_eq!(
-        as_ints(got.as_tensor().expect("a tensor")),
-        vec![n; n as usize]
-    );
+    assert_eq!(as_ints(got.as_tensor().expect("a tensor")), vec![n; n as usize]);
 }
 
 /// The reduction depends on the outer index: kept for a row, not for the next.
@@ -56,11 +44,7 @@ fn a_call_that_does_not_change_is_evaluated_once() {
 fn what_changes_is_evaluated_again() {
     let (vx, i, j, k) = (var("x"), index("i"), index("j"), index("k"));
     let tx = use_var(&vx, I64, &[int(2), int(3)]);
-    let sum = reduce(
-        Monoid::Sum,
-        vec![over(&k, int(3))],
-        read(&tx, &[s(&i), s(&k)]),
-    );
+    let sum = reduce(Monoid::Sum, vec![over(&k, int(3))], read(&tx, &[s(&i), s(&k)]));
     let body = f(Scalar::Sub, &[sum, read(&tx, &[s(&i), s(&j)])]);
     let term = comp(vec![over(&i, int(2)), over(&j, int(3))], body);
     let env = Env::new().with_tensor(&vx, ints(I64, &[2, 3], &[1, 2, 3, 10, 20, 30]));
@@ -73,11 +57,7 @@ fn elements_not_read_are_no_error() {
     let (vx, i, j) = (var("x"), index("i"), index("j"));
     let tx = use_var(&vx, I64, &[int(3)]);
     let even = f(Scalar::Eq, &[size(s(&j).floor_mod(&int(2))), size(int(0))]);
-    let element = if_(
-        even,
-        read(&tx, &[s(&j).floor_div(&int(2))]),
-        read(&tx, &[int(5)]),
-    );
+    let element = if_(even, read(&tx, &[s(&j).floor_div(&int(2))]), read(&tx, &[int(5)]));
     let inner = comp(vec![over(&j, int(6))], element);
     let twice = s(&i).scale(&2.into());
     let body = read(&inner, std::slice::from_ref(&twice));
@@ -108,17 +88,11 @@ fn a_let_inside_a_loop() {
     let tx = use_var(&vx, I64, &[int(3)]);
     let scaled = comp(
         vec![over(&k, int(3))],
-        f(
-            Scalar::Mul,
-            &[read(&tx, &[s(&k)]), Term::cast(I64, size(s(&i)), at(0))],
-        ),
+        f(Scalar::Mul, &[read(&tx, &[s(&k)]), Term::cast(I64, size(s(&i)), at(0))]),
     );
     let tm = use_var(&m, I64, &[int(3)]);
     let sum = reduce(Monoid::Sum, vec![over(&k, int(3))], read(&tm, &[s(&k)]));
-    let term = comp(
-        vec![over(&i, int(4))],
-        Term::let_(m.clone(), scaled.clone(), sum, at(0)),
-    );
+    let term = comp(vec![over(&i, int(4))], Term::let_(m.clone(), scaled.clone(), sum, at(0)));
     let env = Env::new().with_tensor(&vx, ints(I64, &[3], &[1, 2, 3]));
     assert_eq!(as_ints(&tensor(&term, &env)), [0, 6, 12, 18]);
     // The same as the base of a read.
@@ -136,12 +110,6 @@ fn an_if_of_tensors_is_read_in_the_branch_taken() {
     let term = comp(vec![over(&i, int(2))], read(&chosen, &[s(&i)]));
     let bool_of = |b| crate::tensor::Tensor::from_bool(&[], &[b]).expect("a bool");
     let env = Env::new().with_tensor(&vx, ints(I64, &[2], &[3, 4]));
-    assert_eq!(
-        as_ints(&tensor(
-            &term,
-            &env.clone().with_tensor(&flag, bool_of(true))
-        )),
-        [3, 4]
-    );
+    assert_eq!(as_ints(&tensor(&term, &env.clone().with_tensor(&flag, bool_of(true)))), [3, 4]);
     fails(&term, &env.with_tensor(&flag, bool_of(false)));
 }

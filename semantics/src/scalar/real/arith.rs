@@ -47,11 +47,7 @@ pub fn mul(x: &Exact, y: &Exact) -> Result<Exact> {
     if x.is_infinite() || y.is_infinite() {
         let (a, b) = (signum(x)?, signum(y)?);
         let zero = a.is_eq() || b.is_eq();
-        return Ok(if zero {
-            Exact::Bottom
-        } else {
-            Exact::infinity(a != b)
-        });
+        return Ok(if zero { Exact::Bottom } else { Exact::infinity(a != b) });
     }
     if x.is_zero() || y.is_zero() {
         return Ok(Exact::zero());
@@ -62,9 +58,7 @@ pub fn mul(x: &Exact, y: &Exact) -> Result<Exact> {
     if y.is_one() {
         return Ok(x.clone());
     }
-    Ok(corners(ends(x), ends(y), |a, b| {
-        if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
-    }))
+    Ok(corners(ends(x), ends(y), |a, b| if a == 0.0 || b == 0.0 { 0.0 } else { a * b }))
 }
 
 /// The hull of a correctly rounded operation that is monotone in each argument.
@@ -74,14 +68,7 @@ pub(super) fn corners(x: (f64, f64), y: (f64, f64), f: impl Fn(f64, f64) -> f64)
     let hi = all.into_iter().fold(f64::NEG_INFINITY, f64::max);
     // Where no corner is negative the value is not either.
     let positive = all.into_iter().all(f64::is_sign_positive);
-    Exact::interval(
-        if positive {
-            lo.next_down().max(0.0)
-        } else {
-            lo.next_down()
-        },
-        hi.next_up(),
-    )
+    Exact::interval(if positive { lo.next_down().max(0.0) } else { lo.next_down() }, hi.next_up())
 }
 
 pub fn abs(x: &Exact) -> Result<Exact> {
@@ -175,10 +162,9 @@ pub fn frac(x: &Exact) -> Result<Exact> {
     }
     match (trunc(x)?, x) {
         (whole @ Exact::Rational(_), _) => sub(x, &whole),
-        (_, Exact::Interval(lo, hi)) => Ok(Exact::interval(
-            if *lo < 0.0 { -1.0 } else { 0.0 },
-            if *hi > 0.0 { 1.0 } else { 0.0 },
-        )),
+        (_, Exact::Interval(lo, hi)) => {
+            Ok(Exact::interval(if *lo < 0.0 { -1.0 } else { 0.0 }, if *hi > 0.0 { 1.0 } else { 0.0 }))
+        }
         _ => undecided(format!("the fraction of {x}")),
     }
 }

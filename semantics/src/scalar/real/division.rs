@@ -29,11 +29,7 @@ pub fn trunc_divide(x: &Exact, y: &Exact) -> Result<Exact> {
 pub fn remainder(x: &Exact, y: &Exact) -> Result<Exact> {
     match floor_divide(x, y)? {
         Exact::Bottom => Ok(Exact::Bottom),
-        quotient if y.is_infinite() => Ok(if quotient.is_zero() {
-            x.clone()
-        } else {
-            y.clone()
-        }),
+        quotient if y.is_infinite() => Ok(if quotient.is_zero() { x.clone() } else { y.clone() }),
         quotient @ Exact::Rational(_) => sub(x, &mul(y, &quotient)?),
         _ => Ok(between(y, true)),
     }
@@ -54,10 +50,7 @@ fn between(y: &Exact, one_sided: bool) -> Exact {
     let (lo, hi) = super::ends(y);
     let most = hi.max(-lo);
     match one_sided {
-        true => Exact::interval(
-            if lo < 0.0 { lo } else { 0.0 },
-            if hi > 0.0 { hi } else { 0.0 },
-        ),
+        true => Exact::interval(if lo < 0.0 { lo } else { 0.0 }, if hi > 0.0 { hi } else { 0.0 }),
         false => Exact::interval(-most, most),
     }
 }

@@ -63,74 +63,32 @@ fn bound(limit: &Limit, infinite: f64) -> f64 {
 }
 
 pub fn exp(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::exp,
-        zero: 1,
-        low: Limit::At(0),
-        high: Limit::Infinite,
-    }
-    .at(x))
+    Ok(Increasing { f: libm::exp, zero: 1, low: Limit::At(0), high: Limit::Infinite }.at(x))
 }
 
 pub fn expm1(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::expm1,
-        zero: 0,
-        low: Limit::At(-1),
-        high: Limit::Infinite,
-    }
-    .at(x))
+    Ok(Increasing { f: libm::expm1, zero: 0, low: Limit::At(-1), high: Limit::Infinite }.at(x))
 }
 
 pub fn sinh(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::sinh,
-        zero: 0,
-        low: Limit::Infinite,
-        high: Limit::Infinite,
-    }
-    .at(x))
+    Ok(Increasing { f: libm::sinh, zero: 0, low: Limit::Infinite, high: Limit::Infinite }.at(x))
 }
 
 pub fn asinh(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::asinh,
-        zero: 0,
-        low: Limit::Infinite,
-        high: Limit::Infinite,
-    }
-    .at(x))
+    Ok(Increasing { f: libm::asinh, zero: 0, low: Limit::Infinite, high: Limit::Infinite }.at(x))
 }
 
 pub fn tanh(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::tanh,
-        zero: 0,
-        low: Limit::At(-1),
-        high: Limit::At(1),
-    }
-    .at(x))
+    Ok(Increasing { f: libm::tanh, zero: 0, low: Limit::At(-1), high: Limit::At(1) }.at(x))
 }
 
 pub fn erf(x: &Exact) -> Result<Exact> {
-    Ok(Increasing {
-        f: libm::erf,
-        zero: 0,
-        low: Limit::At(-1),
-        high: Limit::At(1),
-    }
-    .at(x))
+    Ok(Increasing { f: libm::erf, zero: 0, low: Limit::At(-1), high: Limit::At(1) }.at(x))
 }
 
 pub fn atan(x: &Exact) -> Result<Exact> {
     let (low, high) = (Limit::Beyond(-FRAC_PI_2), Limit::Beyond(FRAC_PI_2));
-    Ok(Increasing {
-        f: libm::atan,
-        zero: 0,
-        low,
-        high,
-    }
-    .at(x))
+    Ok(Increasing { f: libm::atan, zero: 0, low, high }.at(x))
 }
 
 /// Decreases from 2 to 0.
@@ -168,11 +126,7 @@ pub fn cosh(x: &Exact) -> Result<Exact> {
     }
     let (lo, hi) = ends(x);
     let (a, b) = (libm::cosh(lo), libm::cosh(hi));
-    let least = if lo <= 0.0 && hi >= 0.0 {
-        1.0
-    } else {
-        a.min(b)
-    };
+    let least = if lo <= 0.0 && hi >= 0.0 { 1.0 } else { a.min(b) };
     Ok(within(widened(least, a.max(b)), 1.0, f64::INFINITY))
 }
 
@@ -189,11 +143,7 @@ fn logarithm(x: &Exact, f: fn(f64) -> f64, base: Option<u32>) -> Result<Exact> {
         sign if sign.is_lt() => Exact::Bottom,
         sign if sign.is_eq() => Exact::NegInf,
         _ if x.is_one() => Exact::zero(),
-        _ => match x
-            .as_rational()
-            .zip(base)
-            .and_then(|(r, base)| exponent(r, base))
-        {
+        _ => match x.as_rational().zip(base).and_then(|(r, base)| exponent(r, base)) {
             Some(n) => Exact::int(n),
             None => {
                 let (lo, hi) = ends(x);
@@ -257,11 +207,7 @@ fn wave(x: &Exact, f: fn(f64) -> f64) -> Exact {
         return within(middle, -1.0, 1.0);
     }
     let (a, b) = ends(&middle);
-    within(
-        Exact::interval((a - width).next_down(), (b + width).next_up()),
-        -1.0,
-        1.0,
-    )
+    within(Exact::interval((a - width).next_down(), (b + width).next_up()), -1.0, 1.0)
 }
 
 pub fn sin(x: &Exact) -> Result<Exact> {
@@ -320,11 +266,7 @@ pub fn acos(x: &Exact) -> Result<Exact> {
         return Ok(Exact::zero());
     }
     let (lo, hi) = ends(x);
-    Ok(within(
-        widened(libm::acos(hi), libm::acos(lo)),
-        0.0,
-        f64::INFINITY,
-    ))
+    Ok(within(widened(libm::acos(hi), libm::acos(lo)), 0.0, f64::INFINITY))
 }
 
 pub fn acosh(x: &Exact) -> Result<Exact> {
@@ -338,11 +280,7 @@ pub fn acosh(x: &Exact) -> Result<Exact> {
         return Ok(Exact::zero());
     }
     let (lo, hi) = ends(x);
-    Ok(within(
-        widened(libm::acosh(lo), libm::acosh(hi)),
-        0.0,
-        f64::INFINITY,
-    ))
+    Ok(within(widened(libm::acosh(lo), libm::acosh(hi)), 0.0, f64::INFINITY))
 }
 
 /// Undefined at -1 and 1 too: half the logarithm of a division by zero.
@@ -368,9 +306,7 @@ pub fn atan2(x: &Exact, y: &Exact) -> Result<Exact> {
     if x.is_zero() && y.is_zero() {
         return Ok(Exact::Bottom);
     }
-    if (x.is_zero() || (matches!(y, Exact::PosInf) && !x.is_infinite()))
-        && along.is_some_and(|s| s.is_gt())
-    {
+    if (x.is_zero() || (matches!(y, Exact::PosInf) && !x.is_infinite())) && along.is_some_and(|s| s.is_gt()) {
         return Ok(Exact::zero());
     }
     // Away from the cut along the negative axis the extremes are at the corners.
@@ -379,12 +315,7 @@ pub fn atan2(x: &Exact, y: &Exact) -> Result<Exact> {
         return undecided(format!("the angle of ({y}, {x})"));
     }
     let ((a, b), (c, d)) = (ends(x), ends(y));
-    let all = [
-        libm::atan2(a, c),
-        libm::atan2(a, d),
-        libm::atan2(b, c),
-        libm::atan2(b, d),
-    ];
+    let all = [libm::atan2(a, c), libm::atan2(a, d), libm::atan2(b, c), libm::atan2(b, d)];
     let lo = all.into_iter().fold(f64::INFINITY, f64::min);
     let hi = all.into_iter().fold(f64::NEG_INFINITY, f64::max);
     Ok(within(widened(lo, hi), (-PI).next_down(), PI.next_up()))
@@ -395,19 +326,12 @@ pub fn lgamma(x: &Exact) -> Result<Exact> {
     if matches!(x, Exact::PosInf) {
         return Ok(Exact::PosInf);
     }
-    if x.is_one()
-        || x.as_rational()
-            .is_some_and(|r| *r == BigRational::from_integer(2.into()))
-    {
+    if x.is_one() || x.as_rational().is_some_and(|r| *r == BigRational::from_integer(2.into())) {
         return Ok(Exact::zero());
     }
     let (lo, hi) = ends(x);
     if lo < 2.0 {
         return undecided(format!("the logarithm of the gamma function at {x}"));
     }
-    Ok(within(
-        widened(libm::lgamma(lo), libm::lgamma(hi)),
-        0.0,
-        f64::INFINITY,
-    ))
+    Ok(within(widened(libm::lgamma(lo), libm::lgamma(hi)), 0.0, f64::INFINITY))
 }

@@ -25,8 +25,7 @@ pub(super) fn undecided<T>(what: impl Into<String>) -> Result<T> {
 
 /// Sign of a value; undecided where an enclosure contains zero.
 fn signum(x: &Exact) -> Result<Ordering> {
-    x.signum()
-        .map_or_else(|| undecided(format!("the sign of {x}")), Ok)
+    x.signum().map_or_else(|| undecided(format!("the sign of {x}")), Ok)
 }
 
 /// Ends of a value; `libm` may be asked at infinite ones.
@@ -51,20 +50,15 @@ fn within(x: Exact, least: f64, most: f64) -> Exact {
 }
 
 pub(super) fn less(x: &Exact, y: &Exact) -> Result<bool> {
-    x.less(y)
-        .map_or_else(|| undecided(format!("whether {x} < {y}")), Ok)
+    x.less(y).map_or_else(|| undecided(format!("whether {x} < {y}")), Ok)
 }
 
 pub(super) fn less_equal(x: &Exact, y: &Exact) -> Result<bool> {
-    y.less(x).map_or_else(
-        || undecided(format!("whether {x} <= {y}")),
-        |greater| Ok(!greater),
-    )
+    y.less(x).map_or_else(|| undecided(format!("whether {x} <= {y}")), |greater| Ok(!greater))
 }
 
 pub(super) fn equal(x: &Exact, y: &Exact) -> Result<bool> {
-    x.same(y)
-        .map_or_else(|| undecided(format!("whether {x} == {y}")), Ok)
+    x.same(y).map_or_else(|| undecided(format!("whether {x} == {y}")), Ok)
 }
 
 /// Floats have neighbours, real numbers have none.

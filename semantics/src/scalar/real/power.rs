@@ -76,11 +76,7 @@ pub fn pow(x: &Exact, y: &Exact) -> Result<Exact> {
         }
         Some(n) if *n.denom() == BigInt::from(2) => {
             let root = sqrt(x)?;
-            if root.is_bottom() {
-                Ok(root)
-            } else {
-                integer_power(&root, n.numer())
-            }
+            if root.is_bottom() { Ok(root) } else { integer_power(&root, n.numer()) }
         }
         _ => real_power(x, y),
     }
@@ -98,13 +94,7 @@ fn infinite_exponent(x: &Exact, y: &Exact) -> Result<Exact> {
         Some(_) => Ok(Exact::zero()),
         None => undecided(format!("whether {x} exceeds 1")),
     }
-    .map(|limit| {
-        if x.is_zero() && !grows {
-            Exact::Bottom
-        } else {
-            limit
-        }
-    })
+    .map(|limit| if x.is_zero() && !grows { Exact::Bottom } else { limit })
 }
 
 fn integer_power(x: &Exact, n: &BigInt) -> Result<Exact> {
@@ -135,18 +125,10 @@ fn integer_power(x: &Exact, n: &BigInt) -> Result<Exact> {
 fn rational_power(r: &BigRational, n: &BigInt) -> Result<Exact> {
     let even = (n % BigInt::from(2)).is_zero();
     if r.is_zero() {
-        return Ok(if n.is_negative() {
-            Exact::Bottom
-        } else {
-            Exact::zero()
-        });
+        return Ok(if n.is_negative() { Exact::Bottom } else { Exact::zero() });
     }
     if r.abs().is_one() {
-        return Ok(if even {
-            Exact::one()
-        } else {
-            Exact::rational(r.clone())?
-        });
+        return Ok(if even { Exact::one() } else { Exact::rational(r.clone())? });
     }
     let too_long = || Fault::Limit(format!("the power {n} of an exact value"));
     let exponent = n.abs().to_u32().ok_or_else(too_long)?;
@@ -154,22 +136,14 @@ fn rational_power(r: &BigRational, n: &BigInt) -> Result<Exact> {
         return Err(too_long());
     }
     let power = BigRational::new_raw(r.numer().pow(exponent), r.denom().pow(exponent));
-    Exact::rational(if n.is_negative() {
-        power.recip()
-    } else {
-        power
-    })
+    Exact::rational(if n.is_negative() { power.recip() } else { power })
 }
 
 /// An exponent that is no integer, or not known exactly.
 fn real_power(x: &Exact, y: &Exact) -> Result<Exact> {
     match x {
         Exact::PosInf => {
-            return Ok(if signum(y)?.is_gt() {
-                Exact::PosInf
-            } else {
-                Exact::zero()
-            });
+            return Ok(if signum(y)?.is_gt() { Exact::PosInf } else { Exact::zero() });
         }
         Exact::NegInf => return undecided(format!("a power {y} of -inf")),
         _ => {}
@@ -177,19 +151,10 @@ fn real_power(x: &Exact, y: &Exact) -> Result<Exact> {
     match (signum(x)?, y) {
         (Ordering::Less, Exact::Rational(_)) => Ok(Exact::Bottom),
         (Ordering::Less, _) => undecided(format!("whether {y} is an integer")),
-        (Ordering::Equal, _) => Ok(if signum(y)?.is_lt() {
-            Exact::Bottom
-        } else {
-            Exact::zero()
-        }),
+        (Ordering::Equal, _) => Ok(if signum(y)?.is_lt() { Exact::Bottom } else { Exact::zero() }),
         (Ordering::Greater, _) => {
             let ((a, b), (c, d)) = (ends(x), ends(y));
-            let all = [
-                libm::pow(a, c),
-                libm::pow(a, d),
-                libm::pow(b, c),
-                libm::pow(b, d),
-            ];
+            let all = [libm::pow(a, c), libm::pow(a, d), libm::pow(b, c), libm::pow(b, d)];
             let lo = all.into_iter().fold(f64::INFINITY, f64::min);
             let hi = all.into_iter().fold(0.0, f64::max);
             Ok(within(widened(lo, hi), 0.0, f64::INFINITY))
@@ -206,11 +171,7 @@ pub fn exp2(x: &Exact) -> Result<Exact> {
             Some(n) if n.is_integer() => integer_power(&Exact::int(2), n.numer()),
             _ => {
                 let (lo, hi) = ends(x);
-                Ok(within(
-                    widened(libm::exp2(lo), libm::exp2(hi)),
-                    0.0,
-                    f64::INFINITY,
-                ))
+                Ok(within(widened(libm::exp2(lo), libm::exp2(hi)), 0.0, f64::INFINITY))
             }
         },
     }

@@ -94,7 +94,9 @@ pub(super) const ROWS: [Row; 25] = [
         real: RealFn::Two(division::remainder),
         meaning: Meaning::Remainder,
         derivative: &["1.0", "-floor_divide(x, y)"],
-        doc: "`x - y * floor(x / y)`, with the sign of the divisor.",
+        unpinned: "isfinite(x) and y != 0.0 and isinf(x / y)",
+        doc: "`x - y * floor(x / y)`, with the sign of the divisor; NaN is also \
+              permitted where the quotient overflows.",
         ..BASE
     },
     Row {
@@ -107,7 +109,9 @@ pub(super) const ROWS: [Row; 25] = [
         real: RealFn::Two(division::fmod),
         meaning: Meaning::Fmod,
         derivative: &["1.0", "-trunc_divide(x, y)"],
-        doc: "`x - y * trunc(x / y)`, with the sign of the dividend.",
+        unpinned: "isfinite(x) and y != 0.0 and isinf(x / y)",
+        doc: "`x - y * trunc(x / y)`, with the sign of the dividend; NaN is also \
+              permitted where the quotient overflows.",
         ..BASE
     },
     Row {
@@ -284,10 +288,7 @@ pub(super) const ROWS: [Row; 25] = [
         int: IntFn::Two(i128::max),
         real: RealFn::Two(real::maximum),
         meaning: Meaning::Max,
-        derivative: &[
-            "where(x >= y or isnan(y), 1.0, 0.0)",
-            "where(x >= y or isnan(y), 0.0, 1.0)",
-        ],
+        derivative: &["where(x >= y or isnan(y), 1.0, 0.0)", "where(x >= y or isnan(y), 0.0, 1.0)"],
         facts: &["fmax(x, y) >= x", "fmax(x, y) >= y"],
         unpinned: "x == 0.0 and y == 0.0",
         doc: "The greater one, the other if one is NaN; either zero of two zeros.",
@@ -302,10 +303,7 @@ pub(super) const ROWS: [Row; 25] = [
         int: IntFn::Two(i128::min),
         real: RealFn::Two(real::minimum),
         meaning: Meaning::Min,
-        derivative: &[
-            "where(x <= y or isnan(y), 1.0, 0.0)",
-            "where(x <= y or isnan(y), 0.0, 1.0)",
-        ],
+        derivative: &["where(x <= y or isnan(y), 1.0, 0.0)", "where(x <= y or isnan(y), 0.0, 1.0)"],
         facts: &["fmin(x, y) <= x", "fmin(x, y) <= y"],
         unpinned: "x == 0.0 and y == 0.0",
         doc: "The lesser one, the other if one is NaN; either zero of two zeros.",
@@ -318,7 +316,7 @@ pub(super) const ROWS: [Row; 25] = [
         float: FloatFn::Two(float::copysign),
         real: RealFn::Two(real::copysign),
         meaning: Meaning::CopySign,
-        derivative: &["where(x == 0.0, 0.0, copysign(1.0, y) * sign(x))", "0.0"],
+        derivative: &["where(x == 0.0, 0.0, copysign(x, y) / x)", "0.0"],
         facts: &["abs(copysign(x, y)) == abs(x)"],
         unpinned: "isnan(y)",
         doc: "The magnitude of `x` with the sign of `y`; of a NaN sign, either.",

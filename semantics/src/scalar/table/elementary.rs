@@ -114,11 +114,7 @@ pub(super) const ROWS: [Row; 27] = [
         float: FloatFn::One(libm::sin),
         real: RealFn::One(real::sin),
         derivative: &["cos(x)"],
-        facts: &[
-            "sin(x) <= 1.0",
-            "sin(x) >= -1.0",
-            "sin(x) * sin(x) + cos(x) * cos(x) == 1.0",
-        ],
+        facts: &["sin(x) <= 1.0", "sin(x) >= -1.0", "sin(x) * sin(x) + cos(x) * cos(x) == 1.0"],
         doc: "Sine.",
         ..LIBM
     },
@@ -128,11 +124,7 @@ pub(super) const ROWS: [Row; 27] = [
         float: FloatFn::One(libm::cos),
         real: RealFn::One(real::cos),
         derivative: &["-sin(x)"],
-        facts: &[
-            "cos(x) <= 1.0",
-            "cos(x) >= -1.0",
-            "sin(x) * sin(x) + cos(x) * cos(x) == 1.0",
-        ],
+        facts: &["cos(x) <= 1.0", "cos(x) >= -1.0", "sin(x) * sin(x) + cos(x) * cos(x) == 1.0"],
         doc: "Cosine.",
         ..LIBM
     },

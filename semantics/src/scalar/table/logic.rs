@@ -5,25 +5,13 @@ use super::super::{Accepts, Bit, Class, Exact, FloatFn, IntFn, Meaning, RealFn, 
 use super::BASE;
 
 /// Of two operands of any dtype, with a bool result.
-const COMPARISON: Row = Row {
-    arity: 2,
-    accepts: Accepts::Any,
-    ..BASE
-};
+const COMPARISON: Row = Row { arity: 2, accepts: Accepts::Any, ..BASE };
 
 /// Of two bools.
-const CONNECTIVE: Row = Row {
-    arity: 2,
-    accepts: Accepts::Bool,
-    ..BASE
-};
+const CONNECTIVE: Row = Row { arity: 2, accepts: Accepts::Bool, ..BASE };
 
 /// Of two integers or bools, bit by bit.
-const BITWISE: Row = Row {
-    arity: 2,
-    accepts: Accepts::Bits,
-    ..BASE
-};
+const BITWISE: Row = Row { arity: 2, accepts: Accepts::Bits, ..BASE };
 
 pub(super) const ROWS: [Row; 19] = [
     Row {

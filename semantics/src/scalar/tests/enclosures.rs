@@ -46,21 +46,13 @@ fn number() -> impl Strategy<Value = f64> {
 
 fn values(fun: Scalar, args: &[f64]) -> (f64, Result<Value, Fault>) {
     let ieee: Vec<Value> = args.iter().map(|x| Value::Float(*x)).collect();
-    let exact: Vec<Value> = args
-        .iter()
-        .map(|x| Value::Exact(Exact::from_f64(*x)))
-        .collect();
-    let got = fun
-        .eval(Domain::Ieee, DType::F64, &ieee)
-        .expect("float rows are total");
-    (
-        got.as_float().expect("a float"),
-        fun.eval(Domain::Exact, DType::F64, &exact),
-    )
+    let exact: Vec<Value> = args.iter().map(|x| Value::Exact(Exact::from_f64(*x))).collect();
+    let got = fun.eval(Domain::Ieee, DType::F64, &ieee).expect("float rows are total");
+    (got.as_float().expect("a float"), fun.eval(Domain::Exact, DType::F64, &exact))
 }
 
 proptest! {
-    #![proptest_config(cases(300000))]
+    #![proptest_config(cases(1500))]
 
     #[test]
     fn of_points(x in number(), y in number()) {

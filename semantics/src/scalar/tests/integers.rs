@@ -23,11 +23,7 @@ fn eval(fun: Scalar, dtype: DType, x: i64, y: i64) -> Result<i64, Fault> {
 fn agrees(dtype: DType, x: i64, y: i64) {
     let (a, b) = (i128::from(x), i128::from(y));
     let is = |fun, want: i128| {
-        assert_eq!(
-            eval(fun, dtype, x, y),
-            Ok(wrapped(want, dtype)),
-            "{fun} {dtype} {x} {y}"
-        );
+        assert_eq!(eval(fun, dtype, x, y), Ok(wrapped(want, dtype)), "{fun} {dtype} {x} {y}");
     };
     is(Scalar::Add, a + b);
     is(Scalar::Sub, a - b);
@@ -39,37 +35,15 @@ fn agrees(dtype: DType, x: i64, y: i64) {
     is(Scalar::BitwiseXor, a ^ b);
     let width = i128::from(dtype.bits());
     let inside = (0..width).contains(&b);
-    is(
-        Scalar::BitwiseLeftShift,
-        if inside { a * (1 << b) } else { 0 },
-    );
-    is(
-        Scalar::BitwiseRightShift,
-        if inside {
-            a.div_euclid(1 << b)
-        } else {
-            -i128::from(a < 0)
-        },
-    );
+    is(Scalar::BitwiseLeftShift, if inside { a * (1 << b) } else { 0 });
+    is(Scalar::BitwiseRightShift, if inside { a.div_euclid(1 << b) } else { -i128::from(a < 0) });
     if b == 0 {
-        for fun in [
-            Scalar::FloorDivide,
-            Scalar::TruncDivide,
-            Scalar::Remainder,
-            Scalar::Fmod,
-        ] {
-            assert!(
-                matches!(eval(fun, dtype, x, y), Err(Fault::Arithmetic(_))),
-                "{fun}"
-            );
+        for fun in [Scalar::FloorDivide, Scalar::TruncDivide, Scalar::Remainder, Scalar::Fmod] {
+            assert!(matches!(eval(fun, dtype, x, y), Err(Fault::Arithmetic(_))), "{fun}");
         }
         return;
     }
-    let floor = if (a % b != 0) && ((a < 0) != (b < 0)) {
-        a / b - 1
-    } else {
-        a / b
-    };
+    let floor = if (a % b != 0) && ((a < 0) != (b < 0)) { a / b - 1 } else { a / b };
     is(Scalar::FloorDivide, floor);
     is(Scalar::Remainder, a - b * floor);
     is(Scalar::TruncDivide, a / b);
@@ -93,11 +67,7 @@ fn powers_by_repeated_multiplication() {
         for x in special_ints(*dtype) {
             let mut power = 1;
             for n in 0..70 {
-                assert_eq!(
-                    eval(Scalar::Pow, *dtype, x, n),
-                    Ok(power),
-                    "{x} ** {n} {dtype}"
-                );
+                assert_eq!(eval(Scalar::Pow, *dtype, x, n), Ok(power), "{x} ** {n} {dtype}");
                 power = wrapped(i128::from(power) * i128::from(x), *dtype);
             }
         }

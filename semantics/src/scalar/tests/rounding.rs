@@ -13,19 +13,14 @@ fn all_finite(dtype: DType) -> Vec<f64> {
         DType::F16 => half::f16::from_bits(bits).to_f64(),
         _ => half::bf16::from_bits(bits).to_f64(),
     };
-    let mut values: Vec<f64> = (0..=u16::MAX)
-        .map(decode)
-        .filter(|x| x.is_finite())
-        .collect();
+    let mut values: Vec<f64> = (0..=u16::MAX).map(decode).filter(|x| x.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values
 }
 
 fn eval(fun: Scalar, dtype: DType, args: &[f64]) -> f64 {
     let args: Vec<Value> = args.iter().map(|x| Value::Float(*x)).collect();
-    let value = fun
-        .eval(Domain::Ieee, dtype, &args)
-        .expect("arithmetic is total");
+    let value = fun.eval(Domain::Ieee, dtype, &args).expect("arithmetic is total");
     value.as_float().expect("arithmetic gives floats")
 }
 
@@ -33,11 +28,7 @@ fn eval(fun: Scalar, dtype: DType, args: &[f64]) -> f64 {
 fn every_narrow_value_rounds_to_itself() {
     for dtype in [DType::F16, DType::BF16] {
         for x in all_finite(dtype) {
-            assert_eq!(
-                Value::round(x, dtype).to_bits(),
-                x.to_bits(),
-                "{x} at {dtype}"
-            );
+            assert_eq!(Value::round(x, dtype).to_bits(), x.to_bits(), "{x} at {dtype}");
         }
         assert!(Value::round(f64::NAN, dtype).is_nan());
         assert_eq!(Value::round(f64::NEG_INFINITY, dtype), f64::NEG_INFINITY);
@@ -73,10 +64,7 @@ fn overflow_starts_half_a_step_above_the_largest() {
     assert_eq!(Value::round(-65520.0, DType::F16), f64::NEG_INFINITY);
     let top = 3.3895313892515355e38;
     let step = 2f64.powi(120);
-    assert_eq!(
-        Value::round((top + step / 2.0).next_down(), DType::BF16),
-        top
-    );
+    assert_eq!(Value::round((top + step / 2.0).next_down(), DType::BF16), top);
     assert_eq!(Value::round(top + step / 2.0, DType::BF16), f64::INFINITY);
 }
 
@@ -87,14 +75,8 @@ fn neighbours_are_one_apart() {
         for pair in values.windows(2).filter(|p| p[0] != p[1]) {
             let distance = ulp_distance(&Value::Float(pair[0]), &Value::Float(pair[1]), dtype);
             assert_eq!(distance, Some(1), "{pair:?}");
-            assert_eq!(
-                eval(Scalar::Nextafter, dtype, &[pair[0], f64::INFINITY]),
-                pair[1]
-            );
-            assert_eq!(
-                eval(Scalar::Nextafter, dtype, &[pair[1], f64::NEG_INFINITY]),
-                pair[0]
-            );
+            assert_eq!(eval(Scalar::Nextafter, dtype, &[pair[0], f64::INFINITY]), pair[1]);
+            assert_eq!(eval(Scalar::Nextafter, dtype, &[pair[1], f64::NEG_INFINITY]), pair[0]);
         }
     }
 }
@@ -110,11 +92,7 @@ fn is_nearest(got: f64, want: &BigRational, dtype: DType) -> bool {
     }
     let error = |x: f64| {
         let difference = exact(x) - want;
-        if difference < BigRational::from_integer(0.into()) {
-            -difference
-        } else {
-            difference
-        }
+        if difference < BigRational::from_integer(0.into()) { -difference } else { difference }
     };
     [f64::INFINITY, f64::NEG_INFINITY].into_iter().all(|side| {
         let next = eval(Scalar::Nextafter, dtype, &[got, side]);
@@ -125,16 +103,8 @@ fn is_nearest(got: f64, want: &BigRational, dtype: DType) -> bool {
 fn narrow() -> impl Strategy<Value = (DType, f64, f64)> {
     let dtype = prop_oneof![Just(DType::F16), Just(DType::BF16)];
     (dtype, any::<u16>(), any::<u16>()).prop_map(|(dtype, a, b)| match dtype {
-        DType::F16 => (
-            dtype,
-            half::f16::from_bits(a).to_f64(),
-            half::f16::from_bits(b).to_f64(),
-        ),
-        _ => (
-            dtype,
-            half::bf16::from_bits(a).to_f64(),
-            half::bf16::from_bits(b).to_f64(),
-        ),
+        DType::F16 => (dtype, half::f16::from_bits(a).to_f64(), half::f16::from_bits(b).to_f64()),
+        _ => (dtype, half::bf16::from_bits(a).to_f64(), half::bf16::from_bits(b).to_f64()),
     })
 }
 
@@ -183,9 +153,7 @@ fn narrow_elementary_functions_are_monotone() {
     use Scalar::*;
     for dtype in [DType::F16, DType::BF16] {
         let values = all_finite(dtype);
-        for fun in [
-            Exp, Exp2, Expm1, Sinh, Tanh, Asinh, Atan, Erf, Sigmoid, Floor, Round, Log, Sqrt,
-        ] {
+        for fun in [Exp, Exp2, Expm1, Sinh, Tanh, Asinh, Atan, Erf, Sigmoid, Floor, Round, Log, Sqrt] {
             let images: Vec<f64> = values.iter().map(|x| eval(fun, dtype, &[*x])).collect();
             let defined: Vec<f64> = images.into_iter().filter(|y| !y.is_nan()).collect();
             assert!(defined.is_sorted(), "{fun} at {dtype}");

@@ -27,28 +27,13 @@ fn rows_are_complete() {
     for fun in Scalar::all() {
         let row = fun.row();
         let takes = |dtype| row.accepts.contains(dtype);
-        assert_eq!(
-            takes(DType::F32),
-            !matches!(row.float, FloatFn::None),
-            "{fun}"
-        );
-        assert_eq!(
-            takes(DType::F32),
-            !matches!(row.real, RealFn::None),
-            "{fun}"
-        );
+        assert_eq!(takes(DType::F32), !matches!(row.float, FloatFn::None), "{fun}");
+        assert_eq!(takes(DType::F32), !matches!(row.real, RealFn::None), "{fun}");
         let whole = takes(DType::I32) || takes(DType::Bool);
         assert_eq!(whole, !matches!(row.int, IntFn::None), "{fun}");
         let numeric = takes(DType::F32) && !row.is_test();
-        assert_eq!(
-            row.derivative.len(),
-            if numeric { row.arity } else { 0 },
-            "{fun}"
-        );
-        assert!(
-            row.facts.iter().all(|fact| fact.contains(row.name)),
-            "{fun}"
-        );
+        assert_eq!(row.derivative.len(), if numeric { row.arity } else { 0 }, "{fun}");
+        assert!(row.facts.iter().all(|fact| fact.contains(row.name)), "{fun}");
         if row.is_test() {
             assert_ne!(row.meaning, Meaning::Uninterpreted, "{fun}");
         }
@@ -57,26 +42,15 @@ fn rows_are_complete() {
 
 #[test]
 fn results_have_their_dtype() {
-    assert_eq!(
-        Scalar::Add.result(&[DType::F16, DType::F16]),
-        Ok(DType::F16)
-    );
+    assert_eq!(Scalar::Add.result(&[DType::F16, DType::F16]), Ok(DType::F16));
     assert_eq!(Scalar::Lt.result(&[DType::I8, DType::I8]), Ok(DType::Bool));
     assert!(Scalar::Add.result(&[DType::F16]).is_err());
     assert!(Scalar::Add.result(&[DType::F16, DType::F32]).is_err());
     assert!(Scalar::Sub.result(&[DType::Bool, DType::Bool]).is_err());
     assert!(Scalar::Neg.result(&[DType::Bool]).is_err());
     assert!(Scalar::Exp.result(&[DType::I64]).is_err());
-    assert!(
-        Scalar::BitwiseAnd
-            .result(&[DType::F32, DType::F32])
-            .is_err()
-    );
-    assert!(
-        Scalar::LogicalAnd
-            .result(&[DType::I32, DType::I32])
-            .is_err()
-    );
+    assert!(Scalar::BitwiseAnd.result(&[DType::F32, DType::F32]).is_err());
+    assert!(Scalar::LogicalAnd.result(&[DType::I32, DType::I32]).is_err());
     assert_eq!(Scalar::LogicalAnd.row().accepts, Accepts::Bool);
 }
 
@@ -88,11 +62,7 @@ fn rows_are_total_at_special_values() {
             let values = specials(dtype, domain);
             for fun in Scalar::all() {
                 for x in &values {
-                    let seconds = if fun.arity() == 2 {
-                        &values[..]
-                    } else {
-                        &values[..1]
-                    };
+                    let seconds = if fun.arity() == 2 { &values[..] } else { &values[..1] };
                     for y in seconds {
                         let args = [x.clone(), y.clone()];
                         total(fun, domain, dtype, &args[..fun.arity()]);
@@ -118,12 +88,7 @@ fn total(fun: Scalar, domain: Domain, dtype: DType, args: &[Value]) {
 fn fits(value: &Value, dtype: DType, domain: Domain) -> bool {
     match value {
         Value::Bool(_) => dtype == DType::Bool,
-        Value::Int(i) => {
-            dtype.is_int()
-                && dtype
-                    .int_range()
-                    .is_some_and(|(lo, hi)| (lo..=hi).contains(i))
-        }
+        Value::Int(i) => dtype.is_int() && dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(i)),
         Value::Float(x) => {
             let rounded = Value::round(*x, dtype).to_bits() == x.to_bits() || x.is_nan();
             domain == Domain::Ieee && dtype.is_float() && rounded
@@ -147,10 +112,7 @@ fn arguments_that_do_not_fit_are_refused() {
     }
     let got = Scalar::Add.eval(Domain::Exact, DType::F32, &[float.clone(), float.clone()]);
     assert!(matches!(got, Err(Fault::Value(_))));
-    assert!(matches!(
-        cast(Domain::Ieee, DType::I8, DType::F32, &float),
-        Err(Fault::Value(_))
-    ));
+    assert!(matches!(cast(Domain::Ieee, DType::I8, DType::F32, &float), Err(Fault::Value(_))));
 }
 
 #[test]
@@ -201,10 +163,7 @@ fn literals_are_read_as_written() {
     ] {
         for domain in [Domain::Ieee, Domain::Exact] {
             let got = Value::literal(text, dtype, domain);
-            assert!(
-                matches!(got, Err(Fault::Value(_))),
-                "{text} at {dtype}: {got:?}"
-            );
+            assert!(matches!(got, Err(Fault::Value(_))), "{text} at {dtype}: {got:?}");
         }
     }
     let tenth = Value::literal("0.1", DType::F32, Domain::Exact);

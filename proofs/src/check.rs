@@ -1,0 +1,433 @@
+//! Checking a module: types of everything, a verdict for every claim.
+
+use crate::choices::{MAX_CHOICES, choice_text, dtype_choices, with_ranks};
+use crate::counterexample::Counterexample;
+use crate::discharge::Prover;
+use crate::expect::{Expectation, expectations};
+use crate::module::Module;
+use crate::refute::{Trial, draw, judge};
+use crate::shrink::shrink;
+use crate::testing;
+use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
+use rtv_grammar::ast::{DefKind, Item, ItemKind};
+use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
+use rtv_semantics::arith::Arith;
+use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::entail::Entails;
+use rtv_semantics::program::{Claim, ClaimKind, Mode};
+use rtv_semantics::sample::Sampler;
+use rtv_smt::{Budget, Fault};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Ranks at which a claim about any rank is tested.
+const TESTED_RANKS: [usize; 4] = [0, 1, 2, 3];
+
+/// Draws before a claim is given to the prover.
+const FIRST_SAMPLES: u64 = 60;
+
+/// Draws that find no admissible input, for each one asked.
+const DRAWS_PER_SAMPLE: u64 = 20;
+
+/// How far checking goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Types and shapes.
+    Types,
+    /// `test` blocks and sampling, no solver.
+    Tests,
+    Proofs,
+}
+
+/// What a check may cost, and its seed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Settings {
+    pub stage: Stage,
+    pub seed: u64,
+    /// Inputs compared for each claim.
+    pub samples: u64,
+    /// For each question to the solver.
+    pub budget: Budget,
+    /// For each claim.
+    pub timeout: Option<Duration>,
+}
+
+/// What checking a module found.
+#[derive(Default)]
+pub struct Outcome {
+    pub diagnostics: Vec<Diagnostic>,
+    pub claims: Vec<ClaimResult>,
+}
+
+/// A checker with its solver running.
+pub struct Checker {
+    settings: Settings,
+    prover: Option<Prover>,
+}
+
+/// An item to be decided.
+struct Task<'m> {
+    module: &'m Module,
+    item: &'m Item,
+    name: String,
+    kind: ClaimKind,
+    expected: Expectation,
+    started: Instant,
+}
+
+impl Checker {
+    /// # Errors
+    /// When the solver is missing, of the wrong version, or fails its self-test.
+    pub fn start(settings: Settings) -> Result<Checker, Fault> {
+        let prover = match settings.stage {
+            Stage::Proofs => Some(Prover::start(settings.budget)?),
+            Stage::Types | Stage::Tests => None,
+        };
+        Ok(Checker { settings, prover })
+    }
+
+    fn engine(&self) -> &dyn Entails {
+        self.prover.as_ref().map_or(&Arith, |p| p.entails())
+    }
+
+    /// Checks the items whose name is wanted; `finished` sees each result when it is
+    /// there.
+    pub fn check(
+        &self,
+        module: &Module,
+        wanted: &dyn Fn(&str) -> bool,
+        finished: &mut dyn FnMut(&ClaimResult),
+    ) -> Outcome {
+        let (expected, mut diagnostics) = expectations(&module.items, &module.comments);
+        let mut claims = Vec::new();
+        for (item, expected) in module.items.iter().zip(expected) {
+            let Some((name, kind)) = subject(item) else { continue };
+            if !wanted(&name) {
+                continue;
+            }
+            let Some(kind) = kind else {
+                diagnostics.extend(self.definition(module, item));
+                continue;
+            };
+            let task = Task { module, item, name, kind, expected, started: Instant::now() };
+            let (result, found) = self.claim(&task);
+            diagnostics.extend(found);
+            if let Some(mut result) = result {
+                result.seconds = task.started.elapsed().as_secs_f64();
+                finished(&result);
+                claims.push(result);
+            }
+        }
+        Outcome { diagnostics, claims }
+    }
+
+    /// Types of a function for every dtype and any rank; where the rank matters, for
+    /// the tested ranks.
+    fn definition(&self, module: &Module, item: &Item) -> Vec<Diagnostic> {
+        let mut lower = Lower::new(&module.defs, self.engine());
+        let Some(dtypes) = dtype_choices(item) else { return vec![too_many(item)] };
+        let mut attempt = |ranks| {
+            with_ranks(&dtypes, ranks).iter().find_map(|choice| {
+                lower.function(item, choice);
+                let found = lower.take_diagnostics();
+                found.iter().any(Diagnostic::is_error).then_some(found)
+            })
+        };
+        let found = attempt(Ranks::Opaque);
+        // An operator varies static parameters, ranks and broadcasts: it is checked at
+        // each call, and here for its names.
+        if matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Op) {
+            return found.into_iter().flatten().filter(|d| d.code.0 / 100 == 1).collect();
+        }
+        match found {
+            None => Vec::new(),
+            Some(found) if has_rank_variables(item) && found.iter().any(|d| depends_on_rank(d.code)) => {
+                TESTED_RANKS.iter().find_map(|rank| attempt(Ranks::Fixed(*rank))).unwrap_or_default()
+            }
+            // A definition over a static parameter is checked where it is called.
+            Some(found) if found.iter().all(|d| d.code == Code(490)) => Vec::new(),
+            Some(found) => found,
+        }
+    }
+
+    fn claim(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        if task.kind == ClaimKind::Test {
+            return self.test(task);
+        }
+        if task.kind == ClaimKind::Vjp && self.settings.stage == Stage::Tests {
+            return (None, Vec::new());
+        }
+        let Some(dtypes) = dtype_choices(task.item) else { return (None, vec![too_many(task.item)]) };
+        let opaque = self.instances(task, &with_ranks(&dtypes, Ranks::Opaque));
+        let ranked = |ranks: &[usize]| -> Result<Vec<Claim>, Vec<Diagnostic>> {
+            let choices: Vec<Choice> = ranks.iter().flat_map(|r| with_ranks(&dtypes, Ranks::Fixed(*r))).collect();
+            self.instances(task, &choices)
+        };
+        match opaque {
+            Ok(claims) => {
+                let samples = if has_rank_variables(task.item) { ranked(&TESTED_RANKS) } else { Ok(claims.clone()) };
+                match samples {
+                    Ok(samples) => (Some(self.decide(task, &claims, &samples, None)), Vec::new()),
+                    Err(found) => (None, found),
+                }
+            }
+            Err(found) if found.iter().any(|d| later(d.code)) => {
+                let reason = found.iter().find(|d| later(d.code)).map(|d| (d.code, d.message.clone()));
+                (Some(self.undecided(task, reason)), Vec::new())
+            }
+            Err(found) if has_rank_variables(task.item) && found.iter().any(|d| depends_on_rank(d.code)) => {
+                match ranked(&TESTED_RANKS) {
+                    Ok(samples) => {
+                        let reason = "rank: the claim looks inside a rank variable".to_string();
+                        (Some(self.decide(task, &[], &samples, Some(reason))), Vec::new())
+                    }
+                    Err(found) => (None, found),
+                }
+            }
+            Err(found) => (None, found),
+        }
+    }
+
+    /// The claim at each choice; the diagnostics of the first that does not type.
+    fn instances(&self, task: &Task<'_>, choices: &[Choice]) -> Result<Vec<Claim>, Vec<Diagnostic>> {
+        let mut claims = Vec::new();
+        for choice in choices {
+            let mut lower = Lower::new(&task.module.defs, self.engine());
+            let claim = lower.claim(task.item, choice);
+            let mut found = lower.take_diagnostics();
+            match claim {
+                Some(claim) if !found.iter().any(Diagnostic::is_error) => claims.push(claim),
+                _ => {
+                    let text = choice_text(&choice.dtypes);
+                    if let (Some(first), false) = (found.first_mut(), text.is_empty()) {
+                        first.message = format!("{} (for {text})", first.message);
+                    }
+                    return Err(found);
+                }
+            }
+        }
+        Ok(claims)
+    }
+
+    /// Samples, then proves, then samples again. `open` says why nothing is proved.
+    fn decide(&self, task: &Task<'_>, claims: &[Claim], samples: &[Claim], open: Option<String>) -> ClaimResult {
+        let mode = samples.first().map_or(Mode::Exact, |c| c.mode);
+        let mut result = self.blank(task, mode.name());
+        if self.settings.stage == Stage::Types {
+            result.note = "types only".into();
+            return result;
+        }
+        let mut tried = Tried::default();
+        let first = FIRST_SAMPLES.min(self.settings.samples);
+        if let Some(found) = self.sample(samples, first, &mut tried) {
+            return refuted(result, found, tried.compared);
+        }
+        let mut contracts = BTreeMap::new();
+        match (&self.prover, mode, open) {
+            (_, Mode::Close { .. }, _) | (None, _, _) => {}
+            (Some(_), _, Some(reason)) => {
+                contracts.insert(Contract::Value, Finding::unknown(reason));
+            }
+            (Some(prover), _, None) => self.prove(task, prover, claims, &mut contracts),
+        }
+        // Proofs are tested too, and what is open is tested the more.
+        if let Some(found) = self.sample(samples, self.settings.samples.saturating_sub(first), &mut tried) {
+            let mut result = refuted(result, found, tried.compared);
+            if contracts.values().all(|f| f.verdict == Verdict::Proved) && !contracts.is_empty() {
+                result.code = Some(Code(799));
+                result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
+            }
+            return result;
+        }
+        result.contracts = contracts;
+        result.samples = tried.compared;
+        self.summarize(&mut result, claims, mode, &tried);
+        result
+    }
+
+    fn prove(&self, task: &Task<'_>, prover: &Prover, claims: &[Claim], into: &mut BTreeMap<Contract, Finding>) {
+        for claim in claims {
+            if self.settings.timeout.is_some_and(|t| task.started.elapsed() > t) {
+                into.insert(Contract::Value, Finding::unknown("timeout"));
+                return;
+            }
+            for (contract, mut finding) in prover.contracts(claim) {
+                let text = choice_text(&claim.dtypes);
+                if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
+                    *reason = format!("{reason} ({text})");
+                }
+                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method));
+                into.insert(contract, so_far.and(finding));
+            }
+            if into.values().any(|f| f.verdict != Verdict::Proved) {
+                return;
+            }
+        }
+    }
+
+    fn summarize(&self, result: &mut ClaimResult, claims: &[Claim], mode: Mode, tried: &Tried) {
+        let proved = !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
+        let vacuous = self.prover.as_ref().is_some_and(|p| !claims.is_empty() && claims.iter().all(|c| p.vacuous(c)));
+        (result.verdict, result.note) = if vacuous {
+            (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
+        } else if let Mode::Close { .. } = mode {
+            match tried.compared {
+                0 => (Verdict::Unknown, "no input satisfied the preconditions".into()),
+                n => (Verdict::Tested, format!("tested on {n} inputs")),
+            }
+        } else if proved && tried.compared == 0 {
+            (Verdict::Unknown, "no input was found on which both sides could be run".into())
+        } else if proved {
+            let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
+            let scope = if any_rank { "any rank" } else { "all sizes" };
+            (Verdict::Proved, format!("{scope} (no certificate)"))
+        } else {
+            (Verdict::Unknown, format!("{}tested on {} inputs", reasons(&result.contracts), tried.compared))
+        };
+    }
+
+    /// Compares the sides on `count` admissible inputs, spread over the instances.
+    fn sample(&self, claims: &[Claim], count: u64, tried: &mut Tried) -> Option<Box<Counterexample>> {
+        if claims.is_empty() {
+            return None;
+        }
+        let wanted = tried.compared + count;
+        let draws = count * DRAWS_PER_SAMPLE;
+        for _ in 0..draws {
+            if tried.compared >= wanted {
+                break;
+            }
+            let claim = &claims[tried.draws as usize % claims.len()];
+            let mut sampler = Sampler::new(self.settings.seed.wrapping_mul(0x9e37_79b9).wrapping_add(tried.draws));
+            let round = tried.draws / claims.len() as u64;
+            tried.draws += 1;
+            let Some(drawn) = draw(claim, &mut sampler, round) else { continue };
+            match judge(claim, &drawn) {
+                Trial::Rejected | Trial::Silent => {}
+                Trial::Agreed => tried.compared += 1,
+                Trial::Differs(found) => {
+                    tried.compared += 1;
+                    return Some(shrink(claim, drawn, found, &mut sampler));
+                }
+            }
+        }
+        None
+    }
+
+    fn test(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        let mut lower = Lower::new(&task.module.defs, &Arith);
+        let test = lower.test(task.item);
+        let mut diagnostics = lower.take_diagnostics();
+        let Some(test) = test.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)) else {
+            return (None, diagnostics);
+        };
+        let mut result = self.blank(task, "");
+        if self.settings.stage == Stage::Types {
+            result.note = "types only".into();
+            return (Some(result), diagnostics);
+        }
+        let run = testing::run(&test);
+        result.samples = run.assertions;
+        (result.verdict, result.note) = match run.failures.len() {
+            0 => (Verdict::Proved, format!("{} assertions", run.assertions)),
+            n => (Verdict::Refuted, format!("{n} of {} assertions failed", run.assertions)),
+        };
+        if task.expected.verdict != Verdict::Refuted {
+            diagnostics.extend(run.failures);
+        }
+        (Some(result), diagnostics)
+    }
+
+    /// A claim whose meaning rtv does not have yet.
+    fn undecided(&self, task: &Task<'_>, reason: Option<(Code, String)>) -> ClaimResult {
+        let mut result = self.blank(task, "");
+        let (code, message) = reason.unwrap_or((Code(291), "not supported yet".into()));
+        result.contracts.insert(Contract::Value, Finding::unknown(message.clone()));
+        result.code = Some(code);
+        result.note = message;
+        result
+    }
+
+    fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
+        ClaimResult {
+            id: identity(task.item),
+            name: task.name.clone(),
+            kind: task.kind,
+            span: task.item.span,
+            verdict: Verdict::Unknown,
+            expected: task.expected,
+            mode,
+            contracts: BTreeMap::new(),
+            note: String::new(),
+            code: None,
+            counterexample: None,
+            samples: 0,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// How many inputs were drawn, and on how many both sides were compared.
+#[derive(Default)]
+struct Tried {
+    draws: u64,
+    compared: u64,
+}
+
+/// Name of an item, and its kind if it makes a claim.
+fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
+    match &item.kind {
+        ItemKind::Def(def) => {
+            let name = def.name.parts.last()?.name.clone();
+            let kind = match def.kind {
+                DefKind::Fn | DefKind::Op | DefKind::Monoid => None,
+                DefKind::Impl => Some(ClaimKind::Impl),
+                DefKind::Decomp { .. } => Some(ClaimKind::Decomp),
+            };
+            Some((name, kind))
+        }
+        ItemKind::Rule(rule) => Some((rule.name.name.clone(), Some(ClaimKind::Rule))),
+        ItemKind::Vjp { path, .. } => Some((path.parts.last()?.name.clone(), Some(ClaimKind::Vjp))),
+        ItemKind::Test { name, .. } => Some((name.name.clone(), Some(ClaimKind::Test))),
+        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Error => None,
+    }
+}
+
+fn refuted(mut result: ClaimResult, found: Box<Counterexample>, compared: u64) -> ClaimResult {
+    result.verdict = Verdict::Refuted;
+    result.contracts.insert(found.contract, Finding::refuted());
+    result.code = Some(found.code());
+    result.note = found.contract.name().into();
+    result.samples = compared;
+    result.counterexample = Some(*found);
+    result
+}
+
+/// The reasons of what is not proved, each once.
+fn reasons(contracts: &BTreeMap<Contract, Finding>) -> String {
+    let open = contracts.iter().filter(|(_, f)| f.verdict != Verdict::Proved);
+    let texts = open.filter_map(|(c, f)| f.reason.as_ref().map(|r| format!("{}: {r}; ", c.name())));
+    texts.collect()
+}
+
+fn too_many(item: &Item) -> Diagnostic {
+    let message = format!("the dtype variables have more than {MAX_CHOICES} instances");
+    Diagnostic::error(Code(705), item.span, message).help("use fewer variables or narrower classes")
+}
+
+/// Codes that say that something depends on the rank, or on a static value.
+fn depends_on_rank(code: Code) -> bool {
+    matches!(code.0, 206 | 211)
+}
+
+/// Codes of language parts whose meaning comes later.
+fn later(code: Code) -> bool {
+    matches!(code.0, 291..=297 | 390 | 391 | 490 | 590)
+}
+
+/// FNV-1a of the item's canonical text.
+fn identity(item: &Item) -> String {
+    let text = rtv_grammar::print::print_item(item);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}")
+}

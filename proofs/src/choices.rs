@@ -1,0 +1,37 @@
+//! The instances of a claim: every choice of dtypes, and the ranks.
+
+use rtv_grammar::ast::Item;
+use rtv_grammar::lower::{Choice, Ranks, dtype_variables};
+use rtv_semantics::dtype::DType;
+use std::sync::Arc;
+
+/// Instances beyond this are not enumerated; the claim is `unknown`.
+pub const MAX_CHOICES: usize = 1000;
+
+/// Every assignment of dtypes to the dtype variables of an item, or `None` beyond the
+/// limit. One, the empty one, for an item without any.
+pub fn dtype_choices(item: &Item) -> Option<Vec<Vec<(Arc<str>, DType)>>> {
+    let mut choices: Vec<Vec<(Arc<str>, DType)>> = vec![Vec::new()];
+    for (name, class) in dtype_variables(item) {
+        if choices.len() * class.members().len() > MAX_CHOICES {
+            return None;
+        }
+        let extend = |choice: &Vec<(Arc<str>, DType)>, dtype: &DType| {
+            let mut longer = choice.clone();
+            longer.push((name.clone(), *dtype));
+            longer
+        };
+        choices = choices.iter().flat_map(|c| class.members().iter().map(move |d| extend(c, d))).collect();
+    }
+    Some(choices)
+}
+
+pub fn with_ranks(dtypes: &[Vec<(Arc<str>, DType)>], ranks: Ranks) -> Vec<Choice> {
+    dtypes.iter().map(|dtypes| Choice { dtypes: dtypes.clone(), ranks }).collect()
+}
+
+/// `T = f16`, for notes; empty for a claim without dtype variables.
+pub fn choice_text(dtypes: &[(Arc<str>, DType)]) -> String {
+    let parts: Vec<String> = dtypes.iter().map(|(n, d)| format!("{n} = {d}")).collect();
+    parts.join(", ")
+}

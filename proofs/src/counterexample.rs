@@ -1,0 +1,68 @@
+//! A concrete input on which the two sides of a claim differ.
+
+use crate::compare::Difference;
+use crate::verdict::Contract;
+use rtv_semantics::diag::Code;
+use rtv_semantics::dtype::DType;
+use rtv_semantics::tensor::Tensor;
+use std::sync::Arc;
+
+/// A refutation, as replayed on the reference evaluator.
+#[derive(Clone, Debug)]
+pub struct Counterexample {
+    pub contract: Contract,
+    pub dtypes: Vec<(Arc<str>, DType)>,
+    /// Size variables and parameters with their values; `S` as `[2, 3]`.
+    pub sizes: Vec<(String, String)>,
+    pub inputs: Vec<(Arc<str>, Tensor)>,
+    /// The two results, or the error in place of one.
+    pub left: String,
+    pub right: String,
+    pub difference: Difference,
+}
+
+impl Counterexample {
+    pub fn code(&self) -> Code {
+        Code(match self.contract {
+            Contract::Value => 411,
+            Contract::Shape => 412,
+            Contract::DType => 413,
+            Contract::Error => 414,
+            Contract::Alias => 301,
+            Contract::Gradient => 501,
+        })
+    }
+
+    /// The number of elements of the largest input.
+    pub fn largest_input(&self) -> usize {
+        self.inputs.iter().map(|(_, t)| t.numel()).max().unwrap_or(0)
+    }
+
+    /// The input, both results and where they part, one line a fact.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut setting: Vec<String> = self.dtypes.iter().map(|(n, d)| format!("{n} = {d}")).collect();
+        setting.extend(self.sizes.iter().map(|(n, v)| format!("{n} = {v}")));
+        if !setting.is_empty() {
+            lines.push(setting.join(", "));
+        }
+        for (name, tensor) in &self.inputs {
+            lines.extend(labelled(name, &tensor.to_string()));
+        }
+        lines.extend(labelled("left ", &self.left));
+        lines.extend(labelled("right", &self.right));
+        let place = match &self.difference.at {
+            Some(at) => format!(" at {at:?}"),
+            None => String::new(),
+        };
+        lines.push(format!("{} differs{place}: {}", self.contract.name(), self.difference.text));
+        lines
+    }
+}
+
+/// `name = text`, further lines indented to stand below the first.
+fn labelled(name: &str, text: &str) -> Vec<String> {
+    let indent = " ".repeat(name.chars().count() + 3);
+    let line = |(k, line): (usize, &str)| if k == 0 { format!("{name} = {line}") } else { format!("{indent}{line}") };
+    text.lines().enumerate().map(line).collect()
+}

@@ -1,0 +1,225 @@
+//! Deciding the contracts of one instance of a claim, without running it.
+
+use crate::verdict::{Contract, Finding};
+use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::defined::{Guard, Obligation, definedness};
+use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::normal::normalize;
+use rtv_semantics::program::{Claim, Mode};
+use rtv_semantics::size::Size;
+use rtv_semantics::subst::Fresh;
+use rtv_semantics::term::{Monoid, Term};
+use rtv_semantics::types::Type;
+use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
+use rtv_smt::{Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The provers of one run.
+pub struct Prover {
+    sizes: Arc<SizeSolver>,
+    values: ValueProver,
+}
+
+impl Prover {
+    /// Starts the solver; its self-test must pass.
+    pub fn start(budget: Budget) -> Result<Prover, Fault> {
+        let solver = Arc::new(Solver::start()?);
+        let sizes = Arc::new(SizeSolver::new(solver.clone(), Budget::PRUNE));
+        Ok(Prover { values: ValueProver::new(solver, sizes.clone(), budget), sizes })
+    }
+
+    pub fn entails(&self) -> &dyn Entails {
+        &*self.sizes
+    }
+
+    /// Whether no sizes satisfy the preconditions.
+    pub fn vacuous(&self, claim: &Claim) -> bool {
+        self.sizes.ask(&claim.facts, &Cond::False) == SizeAnswer::Entailed
+    }
+
+    /// Every contract of a rule or decomposition.
+    pub fn contracts(&self, claim: &Claim) -> BTreeMap<Contract, Finding> {
+        let mut found = BTreeMap::new();
+        let mut goal = Goal::new(claim, &*self.sizes);
+        found.insert(Contract::DType, goal.dtype(claim.lhs.ty(), claim.rhs.ty()));
+        found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
+        found.insert(Contract::Error, goal.error());
+        found.insert(Contract::Value, goal.value(&self.values));
+        found
+    }
+}
+
+/// One instance of a claim with what is known where its left side is defined.
+struct Goal<'a> {
+    claim: &'a Claim,
+    engine: &'a dyn Entails,
+    fresh: Fresh,
+    facts: Vec<Cond>,
+    /// Obligations of the two sides, or why they are not known.
+    left: Result<Vec<Obligation>, String>,
+    right: Result<Vec<Obligation>, String>,
+}
+
+impl<'a> Goal<'a> {
+    fn new(claim: &'a Claim, engine: &'a dyn Entails) -> Goal<'a> {
+        let conditions = claim.requires.iter().map(|r| &r.cond);
+        let mut fresh = Fresh::above([&claim.lhs, &claim.rhs].into_iter().chain(conditions));
+        // Parameters and sizes that occur in neither side keep their ids apart too.
+        let highest = claim.syms.iter().map(|s| s.id()).max().unwrap_or(0);
+        while fresh.id() <= highest {}
+        let mut obligations =
+            |t: &Term| definedness(t, &mut fresh, Limits::default()).map_err(|e| e.to_string());
+        let (left, right) = (obligations(&claim.lhs), obligations(&claim.rhs));
+        let mut facts = claim.facts.clone();
+        // Both sides are compared where the left one is defined.
+        if let Ok(left) = &left {
+            facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
+        }
+        Goal { claim, engine, fresh, facts, left, right }
+    }
+
+    fn dtype(&self, left: &Type, right: &Type) -> Finding {
+        match (left, right) {
+            (Type::Size, Type::Size) => Finding::proved("types"),
+            (Type::Tensor(a), Type::Tensor(b)) if a.dtype == b.dtype => Finding::proved("types"),
+            (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
+                a.iter().zip(b).map(|(a, b)| self.dtype(a, b)).fold(Finding::proved("types"), Finding::and)
+            }
+            _ => Finding::unknown(format!("`{left}` and `{right}` have different dtypes")),
+        }
+    }
+
+    fn shape(&self, left: &Type, right: &Type) -> Finding {
+        match (left, right) {
+            (Type::Size, Type::Size) => Finding::proved("types"),
+            (Type::Tensor(a), Type::Tensor(b)) if a.shape.len() == b.shape.len() => {
+                let apart = a.shape.iter().zip(&b.shape).find(|(m, n)| !self.equal(m, n));
+                match apart {
+                    None => Finding::proved("sizes"),
+                    Some((m, n)) => Finding::unknown(format!("`{m} == {n}` does not follow")),
+                }
+            }
+            (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
+                a.iter().zip(b).map(|(a, b)| self.shape(a, b)).fold(Finding::proved("sizes"), Finding::and)
+            }
+            _ => Finding::unknown(format!("`{left}` and `{right}` have different ranks")),
+        }
+    }
+
+    fn equal(&self, a: &Size, b: &Size) -> bool {
+        a == b || self.engine.entails(&self.facts, &Cond::eq(a, b))
+    }
+
+    /// The right side fails only where the left one does; for `<=>` also the reverse.
+    fn error(&self) -> Finding {
+        let (left, right) = match (&self.left, &self.right) {
+            (Ok(left), Ok(right)) => (left, right),
+            (Err(why), _) | (_, Err(why)) => return Finding::unknown(why.clone()),
+        };
+        let forward = self.covered(right, left);
+        if self.claim.directed { forward } else { forward.and(self.covered(left, right)) }
+    }
+
+    /// Whether every obligation follows where the given ones hold.
+    fn covered(&self, needs: &[Obligation], given: &[Obligation]) -> Finding {
+        let mut facts = self.claim.facts.clone();
+        facts.extend(given.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
+        let known_closed: Vec<Term> = given.iter().map(closed).collect();
+        for need in needs {
+            let sizes = || {
+                let mut known = facts.clone();
+                known.extend(need.facts());
+                need.need.as_cond().is_some_and(|goal| self.engine.entails(&known, &goal))
+            };
+            let shared = || {
+                let term = closed(need);
+                known_closed.iter().any(|g| alpha_eq(g, &term))
+                    || (need.path.is_empty() && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
+            };
+            if !shared() && !sizes() {
+                return Finding::unknown(format!("`{}` is not shown where the other side is defined", need.text));
+            }
+        }
+        Finding::proved("definedness")
+    }
+
+    fn value(&mut self, prover: &ValueProver) -> Finding {
+        if let Mode::Close { .. } = self.claim.mode {
+            return Finding::unknown("a numeric bound is tested, not proved");
+        }
+        if alpha_eq(&self.claim.lhs, &self.claim.rhs) {
+            return Finding::proved("same term");
+        }
+        let ty = self.claim.lhs.ty().clone();
+        self.components(&ty, &mut Vec::new(), prover)
+    }
+
+    fn components(&mut self, ty: &Type, path: &mut Vec<usize>, prover: &ValueProver) -> Finding {
+        match ty {
+            Type::Size => Finding::unknown("a size as a result"),
+            Type::Tensor(t) => self.element(&t.shape, path, prover),
+            Type::Tuple(parts) => {
+                let mut all = Finding::proved("normal form");
+                for (k, part) in parts.iter().enumerate() {
+                    path.push(k);
+                    let one = self.components(part, path, prover);
+                    path.pop();
+                    all = if one.verdict > all.verdict || one.method == "z3" { one.and(all) } else { all };
+                }
+                all
+            }
+        }
+    }
+
+    /// Both sides at one symbolic index of the result.
+    fn element(&mut self, shape: &[Size], path: &[usize], prover: &ValueProver) -> Finding {
+        let binders = fresh_index(shape, &mut self.fresh);
+        let index = index_terms(&binders, self.claim.span);
+        let mut facts = self.facts.clone();
+        facts.extend(binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)));
+        let unfold = |t: &Term, fresh: &mut Fresh| {
+            component(t, path, &index, fresh, Limits::default()).map_err(|e| e.to_string())
+        };
+        let sides = unfold(&self.claim.lhs, &mut self.fresh)
+            .and_then(|left| Ok((left, unfold(&self.claim.rhs, &mut self.fresh)?)));
+        let (left, right) = match sides {
+            Ok(sides) => sides,
+            Err(why) => return Finding::unknown(why),
+        };
+        let left = normalize(&left, &facts, self.engine);
+        let right = normalize(&right, &facts, self.engine);
+        let hypotheses: Vec<Term> = self
+            .claim
+            .requires
+            .iter()
+            .filter_map(|r| component(&r.cond, &[], &[], &mut self.fresh, Limits::default()).ok())
+            .collect();
+        let goal = ValueGoal {
+            facts: &facts,
+            hypotheses: &hypotheses,
+            left: &left,
+            right: &right,
+            mode: self.claim.mode,
+            directed: self.claim.directed,
+            errors: Errors::Excluded,
+        };
+        match prover.prove(&goal) {
+            ValueAnswer::Equal(Method::Syntactic) => Finding::proved("normal form"),
+            ValueAnswer::Equal(Method::Structural) => Finding::proved("congruence"),
+            ValueAnswer::Equal(Method::Smt) => Finding::proved("z3"),
+            ValueAnswer::Model(_) => {
+                Finding::unknown("the solver's model abstracts from functions it does not interpret")
+            }
+            ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
+        }
+    }
+}
+
+/// An obligation with its path, as one closed condition.
+fn closed(o: &Obligation) -> Term {
+    o.path.iter().rev().fold(o.need.clone(), |inner, guard| match guard {
+        Guard::Index(binder) => Term::reduce(Monoid::All, vec![binder.clone()], inner, o.span),
+        Guard::Holds(cond) => Term::if_(cond.clone(), inner, Term::bool(true, o.span), o.span),
+    })
+}

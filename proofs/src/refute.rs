@@ -1,0 +1,241 @@
+//! The random refuter: small sizes and values on the reference evaluator.
+//!
+//! An input that violates a precondition, or on which nothing is decided, says
+//! nothing. The seed fixes every draw.
+
+use crate::compare::{Difference, difference, domain};
+use crate::counterexample::Counterexample;
+use crate::verdict::Contract;
+use rtv_semantics::dtype::Category;
+use rtv_semantics::entail::Cond;
+use rtv_semantics::eval::{Datum, Env, EvalError, Limits, eval};
+use rtv_semantics::program::{Claim, Input, Mode};
+use rtv_semantics::sample::{Sampler, Style};
+use rtv_semantics::scalar::{Domain, Value};
+use rtv_semantics::size::{Atom, Size, Sym, SymKind};
+use rtv_semantics::tensor::Tensor;
+use rtv_semantics::term::Var;
+use rtv_semantics::types::Type;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Elements of one input tensor at most.
+const MAX_INPUT: i128 = 1 << 12;
+
+/// Draws of sizes before an input is given up.
+const SIZE_ATTEMPTS: usize = 60;
+
+/// One concrete input of a claim. Floats are IEEE values.
+#[derive(Clone, Debug)]
+pub struct Drawn {
+    pub sizes: BTreeMap<Sym, i64>,
+    pub tensors: Vec<(Var, Arc<str>, Tensor)>,
+}
+
+/// What one input says about a claim.
+pub enum Trial {
+    /// A precondition does not hold.
+    Rejected,
+    /// The left side fails or nothing could be decided.
+    Silent,
+    Agreed,
+    Differs(Box<Counterexample>),
+}
+
+/// Bounds for evaluation on one input: small, since there are many.
+fn limits() -> Limits {
+    Limits { max_elements: 1 << 18, max_steps: 5_000_000, ..Limits::default() }
+}
+
+/// A random input that satisfies the preconditions on sizes.
+pub fn draw(claim: &Claim, sampler: &mut Sampler, round: u64) -> Option<Drawn> {
+    let sizes = (0..SIZE_ATTEMPTS).find_map(|k| draw_sizes(claim, sampler, round + k as u64 / 8))?;
+    draw_tensors(claim, sizes, sampler)
+}
+
+/// Tensors for sizes already chosen.
+pub fn draw_tensors(claim: &Claim, sizes: BTreeMap<Sym, i64>, sampler: &mut Sampler) -> Option<Drawn> {
+    let mut tensors = Vec::new();
+    for param in &claim.params {
+        let Input::Value(var, Type::Tensor(ty)) = &param.input else { continue };
+        let shape = concrete_shape(&ty.shape, &sizes)?;
+        let tensor = draw_tensor(claim.mode, ty.dtype, &shape, &sizes, sampler)?;
+        tensors.push((var.clone(), param.name.clone(), tensor));
+    }
+    Some(Drawn { sizes, tensors })
+}
+
+fn draw_tensor(
+    mode: Mode,
+    dtype: rtv_semantics::dtype::DType,
+    shape: &[usize],
+    sizes: &BTreeMap<Sym, i64>,
+    sampler: &mut Sampler,
+) -> Option<Tensor> {
+    let style = match (domain(mode), sampler.below(4)) {
+        // Over the reals inputs are finite, and small numbers keep results exact.
+        (Domain::Exact, 0 | 1) => Style::SmallIntegers,
+        (Domain::Exact, 2) => Style::Distinct,
+        (Domain::Exact, _) if dtype.category() == Category::Float => {
+            return sampler.uniform_tensor(dtype, shape, -2.0, 2.0).ok().map(|t| quarters(&t));
+        }
+        (Domain::Ieee, 0) => Style::Distinct,
+        (Domain::Ieee, 1) => Style::Specials,
+        (Domain::Ieee, 2) => Style::Normal,
+        _ => Style::SmallIntegers,
+    };
+    // Integers often serve as indices into an axis.
+    if dtype.is_int() && sampler.below(2) == 0 {
+        let extents: Vec<i64> = sizes.values().copied().filter(|n| *n >= 1).collect();
+        let high = sampler.pick(&extents).copied().unwrap_or(1) - 1;
+        return sampler.integer_tensor(dtype, shape, 0, high).ok();
+    }
+    sampler.tensor(dtype, shape, style).ok()
+}
+
+/// Rounded to multiples of 1/4.
+fn quarters(tensor: &Tensor) -> Tensor {
+    let round = |v: &Value| match v {
+        Value::Float(x) => Value::Float((x * 4.0).round() / 4.0),
+        other => other.clone(),
+    };
+    let values = tensor.values().map(round).collect();
+    Tensor::new(tensor.dtype, tensor.shape(), values).unwrap_or_else(|_| tensor.clone())
+}
+
+fn draw_sizes(claim: &Claim, sampler: &mut Sampler, round: u64) -> Option<BTreeMap<Sym, i64>> {
+    let mut sizes = BTreeMap::new();
+    for sym in &claim.syms {
+        let value = match sym.kind() {
+            SymKind::Int => sampler.integer(-4, 4),
+            _ if round < 8 => sampler.integer(0, 1 + round as i64 / 2),
+            _ if sampler.below(8) == 0 => sampler.integer(0, 12),
+            _ => sampler.size() as i64,
+        };
+        sizes.insert(sym.clone(), value);
+    }
+    claim.facts.iter().for_each(|fact| solve_equation(fact, &mut sizes));
+    let holds = |cond: &Cond| cond.eval(&|s| sizes.get(s).map(|n| i128::from(*n))) == Some(true);
+    claim.facts.iter().all(holds).then_some(sizes)
+}
+
+/// Gives a symbol that occurs alone in an equation the value that satisfies it.
+fn solve_equation(fact: &Cond, sizes: &mut BTreeMap<Sym, i64>) {
+    let parts = match fact {
+        Cond::And(parts) => return parts.iter().for_each(|p| solve_equation(p, sizes)),
+        Cond::Zero(p) => p,
+        _ => return,
+    };
+    for (monomial, coefficient) in parts.terms() {
+        let [(Atom::Sym(sym), 1)] = monomial.as_slice() else { continue };
+        let unit = if *coefficient == 1.into() {
+            1
+        } else if *coefficient == (-1).into() {
+            -1
+        } else {
+            continue;
+        };
+        let term = Size::sym(sym).scale(coefficient);
+        let rest = parts - &term;
+        if rest.mentions(sym) {
+            continue;
+        }
+        let value = rest.eval(&|s| sizes.get(s).map(|n| i128::from(*n)));
+        if let Ok(value) = value
+            && let Ok(value) = i64::try_from(-unit * value)
+            && (value >= 0 || sym.kind() == SymKind::Int)
+        {
+            sizes.insert(sym.clone(), value);
+            return;
+        }
+    }
+}
+
+fn concrete_shape(shape: &[Size], sizes: &BTreeMap<Sym, i64>) -> Option<Vec<usize>> {
+    let env = |s: &Sym| sizes.get(s).map(|n| i128::from(*n));
+    let mut extents = Vec::new();
+    for size in shape {
+        extents.push(usize::try_from(size.eval(&env).ok()?).ok()?);
+    }
+    let count = extents.iter().try_fold(1i128, |n, d| n.checked_mul(*d as i128))?;
+    (count <= MAX_INPUT).then_some(extents)
+}
+
+/// Runs both sides on an input and compares them in the claim's mode.
+pub fn judge(claim: &Claim, drawn: &Drawn) -> Trial {
+    let domain = domain(claim.mode);
+    let env = environment(drawn, domain);
+    for require in &claim.requires {
+        match eval(&require.cond, &env, domain, &limits()) {
+            Ok(Datum::Tensor(t)) if t.item().and_then(Value::as_bool) == Some(true) => {}
+            _ => return Trial::Rejected,
+        }
+    }
+    let left = eval(&claim.lhs, &env, domain, &limits());
+    let right = eval(&claim.rhs, &env, domain, &limits());
+    match (left, right) {
+        (Err(e), _) | (_, Err(e)) if e.class.is_none() => Trial::Silent,
+        (Err(_), _) if claim.directed => Trial::Silent,
+        (Err(_), Err(_)) => Trial::Agreed,
+        (Err(e), Ok(right)) => {
+            let difference = errors(&e, "only the left side fails");
+            differs(claim, drawn, difference, error_text(&e), right.to_string())
+        }
+        (Ok(left), Err(e)) => {
+            let difference = errors(&e, "only the right side fails");
+            differs(claim, drawn, difference, left.to_string(), error_text(&e))
+        }
+        (Ok(left), Ok(right)) => match difference(&left, &right, claim.mode, claim.directed) {
+            None => Trial::Agreed,
+            Some(d) => differs(claim, drawn, d, left.to_string(), right.to_string()),
+        },
+    }
+}
+
+fn errors(error: &EvalError, text: &str) -> Difference {
+    let class = error.class.map_or("limit", |c| c.name());
+    Difference { contract: Contract::Error, at: None, text: format!("{text}, in class `{class}`") }
+}
+
+fn error_text(error: &EvalError) -> String {
+    format!("error: {}", error.message)
+}
+
+fn environment(drawn: &Drawn, domain: Domain) -> Env {
+    let mut env = Env::new();
+    env.sizes.extend(drawn.sizes.iter().map(|(s, n)| (s.clone(), *n)));
+    for (var, _, tensor) in &drawn.tensors {
+        let tensor = match domain {
+            Domain::Ieee => tensor.clone(),
+            Domain::Exact => tensor.to_exact(),
+        };
+        env.vars.insert(var.clone(), Datum::Tensor(tensor));
+    }
+    env
+}
+
+fn differs(claim: &Claim, drawn: &Drawn, difference: Difference, left: String, right: String) -> Trial {
+    Trial::Differs(Box::new(Counterexample {
+        contract: difference.contract,
+        dtypes: claim.dtypes.clone(),
+        sizes: named_sizes(claim, drawn),
+        inputs: drawn.tensors.iter().map(|(_, name, t)| (name.clone(), t.clone())).collect(),
+        left,
+        right,
+        difference,
+    }))
+}
+
+/// Size variables by name, rank variables as lists of extents.
+fn named_sizes(claim: &Claim, drawn: &Drawn) -> Vec<(String, String)> {
+    let value = |s: &Sym| drawn.sizes.get(s).map_or_else(|| "?".to_string(), i64::to_string);
+    let ranked: Vec<&Sym> = claim.ranks.iter().flat_map(|(_, e)| e.iter().filter_map(Size::as_sym)).collect();
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (name, extents) in &claim.ranks {
+        let list: Vec<String> = extents.iter().filter_map(Size::as_sym).map(value).collect();
+        named.push((name.to_string(), format!("[{}]", list.join(", "))));
+    }
+    let plain = claim.syms.iter().filter(|s| !ranked.contains(s));
+    named.extend(plain.map(|s| (s.name().to_string(), value(s))));
+    named
+}

@@ -1,0 +1,121 @@
+//! Making a counterexample small: sizes first, then values.
+
+use crate::counterexample::Counterexample;
+use crate::refute::{Drawn, Trial, draw_tensors, judge};
+use rtv_semantics::program::Claim;
+use rtv_semantics::sample::Sampler;
+use rtv_semantics::scalar::{Domain, Value};
+use rtv_semantics::size::{Sym, SymKind};
+use rtv_semantics::tensor::Tensor;
+
+/// Draws of tensors at smaller sizes before those sizes are given up.
+const DRAWS: usize = 40;
+
+/// Rounds over all sizes and over all elements.
+const ROUNDS: usize = 6;
+
+/// Elements beyond which values are left as they are.
+const MAX_ELEMENTS: usize = 64;
+
+/// The same refutation on an input as small as greedy steps find.
+pub fn shrink(claim: &Claim, mut drawn: Drawn, mut found: Box<Counterexample>, sampler: &mut Sampler) -> Box<Counterexample> {
+    for _ in 0..ROUNDS {
+        let Some((smaller, again)) = smaller_sizes(claim, &drawn, &found, sampler) else { break };
+        (drawn, found) = (smaller, again);
+    }
+    for _ in 0..ROUNDS {
+        let Some((simpler, again)) = simpler_values(claim, &drawn, &found) else { break };
+        (drawn, found) = (simpler, again);
+    }
+    found
+}
+
+fn still_fails(claim: &Claim, drawn: &Drawn, found: &Counterexample) -> Option<Box<Counterexample>> {
+    match judge(claim, drawn) {
+        Trial::Differs(again) if again.contract == found.contract => Some(again),
+        _ => None,
+    }
+}
+
+fn smaller_sizes(
+    claim: &Claim,
+    drawn: &Drawn,
+    found: &Counterexample,
+    sampler: &mut Sampler,
+) -> Option<(Drawn, Box<Counterexample>)> {
+    let mut best = None;
+    let mut sizes = drawn.sizes.clone();
+    let syms: Vec<Sym> = sizes.keys().cloned().collect();
+    for sym in syms {
+        let current = sizes[&sym];
+        let candidates: Vec<i64> = match sym.kind() {
+            SymKind::Int => [0, 1, -1, current / 2].into_iter().filter(|c| c.abs() < current.abs()).collect(),
+            _ => (0..current).collect(),
+        };
+        for candidate in candidates {
+            let mut trial = sizes.clone();
+            trial.insert(sym.clone(), candidate);
+            let env = |s: &Sym| trial.get(s).map(|n| i128::from(*n));
+            if !claim.facts.iter().all(|f| f.eval(&env) == Some(true)) {
+                continue;
+            }
+            let refuting = (0..DRAWS).find_map(|_| {
+                let redrawn = draw_tensors(claim, trial.clone(), sampler)?;
+                let again = still_fails(claim, &redrawn, found)?;
+                Some((redrawn, again))
+            });
+            if let Some(pair) = refuting {
+                sizes = trial;
+                best = Some(pair);
+                break;
+            }
+        }
+    }
+    best
+}
+
+/// Every element replaced by the simplest value that keeps the refutation.
+fn simpler_values(claim: &Claim, drawn: &Drawn, found: &Counterexample) -> Option<(Drawn, Box<Counterexample>)> {
+    let mut best = None;
+    let mut current = drawn.clone();
+    for k in 0..current.tensors.len() {
+        let tensor = current.tensors[k].2.clone();
+        if tensor.numel() > MAX_ELEMENTS {
+            continue;
+        }
+        for at in 0..tensor.numel() {
+            let now = current.tensors[k].2.clone();
+            let Some(value) = now.nth(at).cloned() else { continue };
+            for simple in simpler_than(&value, &now) {
+                let mut trial = current.clone();
+                trial.tensors[k].2 = with_element(&now, at, simple);
+                if let Some(again) = still_fails(claim, &trial, found) {
+                    current = trial;
+                    best = Some(again);
+                    break;
+                }
+            }
+        }
+    }
+    best.map(|again| (current, again))
+}
+
+/// The simple values of the dtype that come before this one: 0, 1, -1, 2, 1/2.
+fn simpler_than(value: &Value, of: &Tensor) -> Vec<Value> {
+    let small = |x: i32| Value::small(x, of.dtype, Domain::Ieee);
+    let mut ladder = vec![small(0), small(1)];
+    if of.dtype != rtv_semantics::dtype::DType::U8 && of.dtype != rtv_semantics::dtype::DType::Bool {
+        ladder.push(small(-1));
+    }
+    if of.dtype != rtv_semantics::dtype::DType::Bool {
+        ladder.extend([small(2), small(3)]);
+    }
+    let end = ladder.iter().position(|v| v.same(value) == Some(true)).unwrap_or(ladder.len());
+    ladder.truncate(end);
+    ladder
+}
+
+fn with_element(tensor: &Tensor, at: usize, value: Value) -> Tensor {
+    let values = tensor.values().enumerate().map(|(k, v)| if k == at { value.clone() } else { v.clone() }).collect();
+    Tensor::new(tensor.dtype, tensor.shape(), values).unwrap_or_else(|_| tensor.clone())
+}

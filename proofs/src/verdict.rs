@@ -1,0 +1,144 @@
+//! The words for what is known of a claim.
+
+use crate::counterexample::Counterexample;
+use crate::expect::Expectation;
+use rtv_semantics::diag::{Code, Span};
+use rtv_semantics::program::ClaimKind;
+use std::collections::BTreeMap;
+
+/// What is known of a claim or of one contract of it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Verdict {
+    /// Holds for all sizes, dtypes and values.
+    Proved,
+    /// Asked by sampling only: no counterexample found.
+    Tested,
+    /// Taken on the author's word.
+    Trusted,
+    Unknown,
+    /// No input satisfies the preconditions.
+    Vacuous,
+    /// A concrete input was run on the reference evaluator and the sides differ.
+    Refuted,
+}
+
+impl Verdict {
+    pub const ALL: [Verdict; 6] = [
+        Verdict::Proved,
+        Verdict::Tested,
+        Verdict::Trusted,
+        Verdict::Unknown,
+        Verdict::Vacuous,
+        Verdict::Refuted,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Proved => "proved",
+            Verdict::Tested => "tested",
+            Verdict::Trusted => "trusted",
+            Verdict::Unknown => "unknown",
+            Verdict::Vacuous => "vacuous",
+            Verdict::Refuted => "refuted",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Verdict> {
+        Verdict::ALL.into_iter().find(|v| v.name() == name)
+    }
+}
+
+/// The questions a claim answers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Contract {
+    Shape,
+    DType,
+    Error,
+    Alias,
+    Value,
+    Gradient,
+}
+
+impl Contract {
+    pub const ALL: [Contract; 6] = [
+        Contract::Shape,
+        Contract::DType,
+        Contract::Error,
+        Contract::Alias,
+        Contract::Value,
+        Contract::Gradient,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Contract::Shape => "shape",
+            Contract::DType => "dtype",
+            Contract::Error => "error",
+            Contract::Alias => "alias",
+            Contract::Value => "value",
+            Contract::Gradient => "gradient",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Contract> {
+        Contract::ALL.into_iter().find(|c| c.name() == name)
+    }
+}
+
+/// What was found about one contract.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    pub verdict: Verdict,
+    /// How: `normal form`, `z3`, `counterexample`.
+    pub method: &'static str,
+    /// Why it is not decided, or what else there is to say.
+    pub reason: Option<String>,
+}
+
+impl Finding {
+    pub fn proved(method: &'static str) -> Finding {
+        Finding { verdict: Verdict::Proved, method, reason: None }
+    }
+
+    pub fn unknown(reason: impl Into<String>) -> Finding {
+        Finding { verdict: Verdict::Unknown, method: "", reason: Some(reason.into()) }
+    }
+
+    pub fn refuted() -> Finding {
+        Finding { verdict: Verdict::Refuted, method: "counterexample", reason: None }
+    }
+
+    /// The weaker of two findings about instances of one claim.
+    pub fn and(self, other: Finding) -> Finding {
+        if other.verdict > self.verdict { other } else { self }
+    }
+}
+
+/// A finished claim.
+#[derive(Clone, Debug)]
+pub struct ClaimResult {
+    /// Hash of the claim's text, hexadecimal.
+    pub id: String,
+    pub name: String,
+    pub kind: ClaimKind,
+    pub span: Span,
+    pub verdict: Verdict,
+    pub expected: Expectation,
+    /// The mode asked: `exact`, `real`, ...; empty for tests.
+    pub mode: &'static str,
+    pub contracts: BTreeMap<Contract, Finding>,
+    /// For which sizes and ranks it is proved, or why it is not.
+    pub note: String,
+    pub code: Option<Code>,
+    pub counterexample: Option<Counterexample>,
+    /// Inputs on which both sides were run and compared.
+    pub samples: u64,
+    pub seconds: f64,
+}
+
+impl ClaimResult {
+    /// How the value contract was decided.
+    pub fn method(&self) -> &'static str {
+        self.contracts.get(&Contract::Value).map_or("", |f| f.method)
+    }
+}
