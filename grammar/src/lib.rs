@@ -9,6 +9,7 @@
 mod actions;
 pub mod ast;
 mod blame;
+pub mod core_text;
 pub mod einpattern;
 pub mod fmt;
 pub mod guard;

@@ -9,6 +9,7 @@
 mod check;
 mod choices;
 mod compare;
+mod core;
 mod counterexample;
 mod discharge;
 mod expect;
@@ -19,6 +20,7 @@ mod testing;
 mod verdict;
 
 pub use check::{Checker, Outcome, Settings, Stage};
+pub use core::core;
 pub use counterexample::Counterexample;
 pub use expect::{Expectation, expectations};
 pub use module::Module;

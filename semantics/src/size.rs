@@ -219,6 +219,28 @@ impl Size {
         Size::atom(Atom::Div(rest.clone(), Size::int(d.clone())))
     }
 
+    /// `q` with `q * divisor == self` as polynomials, for a divisor of one term.
+    pub fn exact_div(&self, divisor: &Size) -> Option<Size> {
+        let [(factors, scale)] = divisor.terms() else { return None };
+        let mut quotient = Vec::new();
+        for (monomial, coefficient) in self.terms() {
+            let mut powers: BTreeMap<Atom, u32> = monomial.iter().cloned().collect();
+            for (atom, power) in factors {
+                let left = powers.get(atom)?.checked_sub(*power)?;
+                if left == 0 {
+                    powers.remove(atom);
+                } else {
+                    powers.insert(atom.clone(), left);
+                }
+            }
+            if !coefficient.is_multiple_of(scale) {
+                return None;
+            }
+            quotient.push((powers.into_iter().collect(), coefficient / scale));
+        }
+        Some(Size::from_terms(quotient))
+    }
+
     /// Remainder of floor division: `a - d*(a // d)`.
     pub fn floor_mod(&self, divisor: &Size) -> Size {
         self - &(divisor * &self.floor_div(divisor))

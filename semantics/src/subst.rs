@@ -26,8 +26,13 @@ impl Fresh {
 
     /// Gives ids above every id in the terms, bound ones and those of instances included.
     pub fn above<'a>(terms: impl IntoIterator<Item = &'a Term>) -> Fresh {
-        let mut scan = Highest { id: 0, seen: BTreeSet::new() };
-        terms.into_iter().for_each(|t| scan.term(t));
+        let mut scan = Highest::default();
+        let mut open: Vec<&Term> = terms.into_iter().collect();
+        while let Some(term) = open.pop() {
+            if scan.seen.insert(term.address()) {
+                scan.term(term, &mut open);
+            }
+        }
         Fresh(scan.id.saturating_add(1))
     }
 
@@ -49,6 +54,7 @@ impl Fresh {
 }
 
 /// The highest id that occurs.
+#[derive(Default)]
 struct Highest {
     id: u32,
     seen: BTreeSet<usize>,
@@ -72,10 +78,7 @@ impl Highest {
         }
     }
 
-    fn term(&mut self, term: &Term) {
-        if !self.seen.insert(term.address()) {
-            return;
-        }
+    fn term<'a>(&mut self, term: &'a Term, open: &mut Vec<&'a Term>) {
         match term.form() {
             Form::Size(s) => self.size(s),
             Form::Lit(_) => {}
@@ -91,13 +94,13 @@ impl Highest {
                 self.binders(l.counter.as_slice());
             }
             Form::Write(w) => self.binders(&w.binders),
-            Form::Call(Fun::Op(instance), _) => self.instance(instance),
+            Form::Call(Fun::Op(instance), _) => self.instance(instance, open),
             Form::Call(..) | Form::Read(..) | Form::If(..) | Form::Tuple(_) => {}
         }
-        children(term).into_iter().for_each(|t| self.term(t));
+        open.extend(children(term));
     }
 
-    fn instance(&mut self, instance: &Arc<Instance>) {
+    fn instance<'a>(&mut self, instance: &'a Arc<Instance>, open: &mut Vec<&'a Term>) {
         if !self.seen.insert(Arc::as_ptr(instance) as usize) {
             return;
         }
@@ -105,8 +108,8 @@ impl Highest {
             self.id = self.id.max(v.id);
             self.ty(ty);
         }
-        instance.requires.iter().for_each(|r| self.term(&r.cond));
-        self.term(&instance.body);
+        open.extend(instance.requires.iter().map(|r| &r.cond));
+        open.push(&instance.body);
     }
 }
 

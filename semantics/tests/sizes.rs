@@ -10,10 +10,12 @@ use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::simplify;
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::Subst;
-use support::size::{assignments, cond, pool, size, value};
+use support::size::{assignments, bound, cond, pool, size, value};
 
+/// `PROPTEST_CASES` overrides the number of cases.
 fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+    let given = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
+    ProptestConfig { cases: given.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
 }
 
 proptest! {
@@ -59,6 +61,20 @@ proptest! {
                 let env = |s: &Sym| value(&at, s);
                 if facts.iter().all(|f| f.eval(&env) == Some(true)) {
                     prop_assert_ne!(goal.eval(&env), Some(false), "{:?} at {:?}", facts, at);
+                }
+            }
+        }
+    }
+
+    /// The same where most goals follow from the facts or nearly so.
+    #[test]
+    fn no_false_implication_of_bounds(facts in prop::collection::vec(bound(), 1..6), goals in prop::collection::vec(bound(), 4)) {
+        let goals: Vec<Cond> = goals.into_iter().filter(|g| Arith.entails(&facts, g)).collect();
+        for at in assignments(if goals.is_empty() { 0 } else { 7 }) {
+            let env = |s: &Sym| value(&at, s);
+            if facts.iter().all(|f| f.eval(&env) == Some(true)) {
+                for goal in &goals {
+                    prop_assert_ne!(goal.eval(&env), Some(false), "{:?} gives {} at {:?}", facts, goal, at);
                 }
             }
         }

@@ -30,7 +30,7 @@ use crate::poly::number;
 use crate::query::{Id, Op, Query, Sort};
 use crate::reduce::ReduceUse;
 use crate::sizes::{SizeSolver, SizeTerms};
-use crate::solver::Reason;
+use crate::solver::{Budget, Reason};
 
 /// Deepest term that is encoded, far above what unfolding makes of real programs.
 const MAX_DEPTH: usize = 600;
@@ -159,6 +159,18 @@ impl Encoder {
         }
     }
 
+    /// None of the flags can be true: literally, or by a cheap question to the solver,
+    /// for which the encoder is used up.
+    pub fn excludes(mut self, flags: &[Id]) -> bool {
+        let any = self.q.or(flags.iter().copied());
+        if let Some(truth) = self.q.known(any) {
+            return !truth;
+        }
+        self.close();
+        self.q.assert(any);
+        self.known.sizes.solver().refutes(&self.q, Budget::PRUNE).is_ok()
+    }
+
     pub fn sure(&mut self, data: Data) -> Enc {
         let no = self.q.bool(false);
         Enc { data, err: no, bot: no }
@@ -230,10 +242,8 @@ impl Encoder {
 
     /// No divisor in the size is zero.
     pub fn defined(&mut self, size: &Size) -> Id {
-        let mut divisors = BTreeSet::new();
-        collect_divisors(size, &mut divisors);
         let nonzero = |d: &Size| self.known.holds(&Cond::ne(d, &Size::zero()));
-        if divisors.iter().all(nonzero) {
+        if divisors(size).iter().all(nonzero) {
             return self.q.bool(true);
         }
         self.sizes.defined(&mut self.q, size)
@@ -528,6 +538,13 @@ impl Encoder {
             _ => Err(unsupported("a comparison of different types")),
         }
     }
+}
+
+/// What the size divides by, inside divisions too.
+pub(crate) fn divisors(size: &Size) -> BTreeSet<Size> {
+    let mut all = BTreeSet::new();
+    collect_divisors(size, &mut all);
+    all
 }
 
 fn collect_divisors(size: &Size, into: &mut BTreeSet<Size>) {

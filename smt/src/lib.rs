@@ -13,6 +13,7 @@ mod floats;
 mod instances;
 mod key;
 mod laws;
+mod normal;
 mod poly;
 mod query;
 mod reals;

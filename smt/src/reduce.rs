@@ -102,13 +102,15 @@ impl Encoder {
         let mut probe = Encoder::new(self.mode, known);
         let enc = probe.term(&reduce.body)?;
         let never = |id| probe.q.known(id) == Some(false);
+        let (safe, defined) = (never(enc.err), never(enc.bot));
         let (finite, sign) = match enc.data {
             Data::Real { pinf, ninf, val } => {
-                (never(pinf) && never(ninf) && never(enc.bot), sign(&probe.q, val))
+                let sign = sign(&probe.q, val);
+                (probe.excludes(&[pinf, ninf, enc.bot]), sign)
             }
             _ => (false, None),
         };
-        Ok(Body { safe: never(enc.err), finite, defined: never(enc.bot), sign })
+        Ok(Body { safe, finite, defined, sign })
     }
 
     /// A reduction of reals. Sums, products and nonempty extremes of finite values are

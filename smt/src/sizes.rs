@@ -55,6 +55,11 @@ impl SizeSolver {
         answer
     }
 
+    /// The solver behind it, for questions that are not on sizes alone.
+    pub(crate) fn solver(&self) -> &Solver {
+        &self.solver
+    }
+
     /// An assignment that satisfies all conditions, as [`SizeAnswer::Model`];
     /// `Entailed` means that there is none.
     pub fn satisfy(&self, conds: &[Cond]) -> SizeAnswer {

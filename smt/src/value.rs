@@ -22,6 +22,7 @@ use rtv_semantics::term::{Reduce, Term};
 use crate::encode::{Data, Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
+use crate::normal::{normal, reorderable};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -62,7 +63,7 @@ pub enum Errors {
 pub enum Method {
     /// The same term up to bound names.
     Syntactic,
-    /// The same after encoding: congruence and reordering of operands.
+    /// The same after reductions are brought to normal form or after encoding.
     Structural,
     /// The solver found no difference.
     Smt,
@@ -122,6 +123,22 @@ impl ValueProver {
             return Ok(ValueAnswer::Equal(Method::Syntactic));
         }
         let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
+        let mut fresh = above(goal);
+        let mut normal = |term: &Term| normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+        let (left, right) = (normal(goal.left), normal(goal.right));
+        if alpha_eq(&left, &right) {
+            return Ok(ValueAnswer::Equal(Method::Structural));
+        }
+        let answer = self.compared(&ValueGoal { left: &left, right: &right, ..*goal }, depth, budget);
+        let same = alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right);
+        if same || depth > 0 || matches!(answer, Ok(ValueAnswer::Equal(_))) {
+            return answer;
+        }
+        self.compared(goal, depth, budget)
+    }
+
+    /// Asks the solver, and again with equal reductions identified.
+    fn compared(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Result<ValueAnswer, Reason> {
         let answer = self.ask(encode(goal, &self.sizes)?.finish(goal, &[])?, budget);
         if depth >= MAX_NESTING || matches!(answer, Ok(ValueAnswer::Equal(_))) {
             return answer;
@@ -168,12 +185,26 @@ impl ValueProver {
     }
 
     /// The same extents and, at each index, the same elements: then the sequences that
-    /// are reduced are the same.
+    /// are reduced are the same, or the same up to their order where that does not count.
     fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> bool {
+        let orders = match reorderable(a.op, a.body.dtype(), goal.mode) {
+            true => orders(b.binders.len()),
+            false => vec![(0..b.binders.len()).collect()],
+        };
+        orders.into_iter().any(|order| self.same_in_order(goal, a, b, &order, depth))
+    }
+
+    fn same_in_order(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, order: &[usize], depth: usize) -> bool {
         let mut fresh = above(goal);
         let (mut left, mut right) = (Subst::new(), Subst::new());
         let mut facts = goal.facts.to_vec();
-        for (x, y) in a.binders.iter().zip(&b.binders) {
+        for (at, (x, &place)) in a.binders.iter().zip(order).enumerate() {
+            let y = &b.binders[place];
+            // An extent may use the binders before it, in this order too.
+            let later = |k: &usize| order[..at].iter().all(|done| done != k);
+            if (0..order.len()).filter(later).any(|k| y.extent.mentions(&b.binders[k].sym)) {
+                return false;
+            }
             let extent = left.size(&x.extent);
             if !self.sizes.entails(&facts, &Cond::eq(&extent, &right.size(&y.extent))) {
                 return false;
@@ -186,6 +217,15 @@ impl ValueProver {
         let (left, right) = (left.term(&a.body, &mut fresh), right.term(&b.body, &mut fresh));
         let inner = ValueGoal { facts: &facts, left: &left, right: &right, directed: false, ..*goal };
         matches!(self.nested(&inner, depth + 1), Ok(ValueAnswer::Equal(_)))
+    }
+}
+
+/// The orders of up to three binders; of more only the one they have.
+fn orders(count: usize) -> Vec<Vec<usize>> {
+    match count {
+        2 => vec![vec![0, 1], vec![1, 0]],
+        3 => [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]].map(Vec::from).to_vec(),
+        _ => vec![(0..count).collect()],
     }
 }
 

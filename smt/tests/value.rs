@@ -435,6 +435,128 @@ fn softmax_in_its_forms() {
     both_ways().given(&facts).open(REAL, &softmax, &exp(&shifted));
 }
 
+fn sum2(k: u32, extents: [Size; 2], body: impl Fn(Size, Size) -> Term) -> Term {
+    let syms = [0, 1].map(|d| Sym::new(200 + 2 * k + d, SymKind::Index, format!("l{k}{d}")));
+    let body = body(Size::sym(&syms[0]), Size::sym(&syms[1]));
+    let binders = syms.into_iter().zip(extents).map(|(sym, extent)| Binder { sym, extent });
+    Term::reduce(Monoid::Sum, binders.collect(), body, Span::default())
+}
+
+#[test]
+fn sums_may_be_regrouped_but_not_in_exact_mode() {
+    let (m, n) = (size("M"), size("N"));
+    let x = |i: &Size, j: &Size| at("x", DType::F32, &[i.clone(), j.clone()]);
+    let y = |i: &Size| at("y", DType::F32, std::slice::from_ref(i));
+    let z = |i: &Size| at("z", DType::F32, std::slice::from_ref(i));
+    let nested = sum(0, m.clone(), |i| sum(1, n.clone(), |j| x(&i, &j)));
+    let swapped = sum(2, n.clone(), |j| sum(3, m.clone(), |i| x(&i, &j)));
+    let flat = sum2(4, [m.clone(), n.clone()], |i, j| x(&i, &j));
+    let transposed = sum2(5, [m.clone(), n.clone()], |i, j| x(&j, &i));
+    let claim = both_ways();
+    let together = sum(6, n.clone(), |k| add(&y(&k), &z(&k)));
+    let apart = add(&sum(7, n.clone(), |k| z(&k)), &sum(8, n.clone(), |k| y(&k)));
+    let flipped = sum(9, n.clone(), |k| y(&(&n - &(&k + &Size::one()))));
+    let plain = sum(10, n.clone(), |k| y(&k));
+    for mode in [REASSOC, REAL] {
+        claim.holds(mode, &nested, &flat);
+        claim.holds(mode, &nested, &swapped);
+        claim.open(mode, &nested, &transposed);
+        claim.holds(mode, &together, &apart);
+        claim.holds(mode, &flipped, &plain);
+        claim.open(mode, &sum(11, n.clone(), |k| y(&(&n - &k))), &plain);
+    }
+    for (left, right) in [(&nested, &swapped), (&together, &apart), (&flipped, &plain)] {
+        claim.open(EXACT, left, right);
+    }
+    // A maximum of floats may be regrouped over the reals.
+    let most =
+        |k: u32, extent: &Size, f: &dyn Fn(&Size) -> Term| reduce(Monoid::Max, k, extent.clone(), |i| f(&i));
+    let nested = most(12, &m, &|i| most(13, &n, &|j| x(i, j)));
+    let swapped = most(14, &n, &|j| most(15, &m, &|i| x(i, j)));
+    claim.holds(REAL, &nested, &swapped);
+    claim.open(REASSOC, &nested, &swapped);
+    let copies = most(16, &m, &|_| f("w"));
+    claim.open(REAL, &copies, &f("w"));
+    both_ways().given(&[Cond::le(&Size::one(), &m)]).holds(REAL, &copies, &f("w"));
+}
+
+#[test]
+fn sums_split_at_guards() {
+    let (m, n) = (size("M"), size("N"));
+    let y = |i: &Size| at("y", DType::F32, std::slice::from_ref(i));
+    let z = |i: &Size| at("z", DType::F32, std::slice::from_ref(i));
+    let joined = sum(0, &m + &n, |k| if_(&cond(Cond::lt(&k, &m)), &y(&k), &z(&(&k - &m))));
+    let apart = add(&sum(1, m.clone(), |k| y(&k)), &sum(2, n.clone(), |k| z(&k)));
+    let wrong = add(&sum(1, m.clone(), |k| y(&k)), &sum(2, n.clone(), |k| z(&(&k + &Size::one()))));
+    let padded = sum(3, &(&m + &n) + &m, |k| {
+        let inside = cond(Cond::within(&m, &k, &(&m + &n)));
+        if_(&inside, &y(&(&k - &m)), &num("0.0"))
+    });
+    let filled = sum(4, &m + &n, |k| if_(&cond(Cond::lt(&k, &n)), &y(&k), &num("1.0")));
+    let plain = sum(5, n.clone(), |k| y(&k));
+    let point = sum(6, n.clone(), |k| if_(&cond(Cond::eq(&k, &size("i"))), &y(&k), &num("0.0")));
+    let claim = both_ways();
+    for mode in [REASSOC, REAL] {
+        claim.holds(mode, &joined, &apart);
+        claim.open(mode, &joined, &wrong);
+        claim.holds(mode, &padded, &plain);
+        claim.open(mode, &filled, &plain);
+        both_ways().given(&[Cond::lt(&size("i"), &n)]).holds(mode, &point, &y(&size("i")));
+        claim.open(mode, &point, &y(&size("i")));
+    }
+    for (left, right) in [(&joined, &apart), (&padded, &plain)] {
+        claim.open(EXACT, left, right);
+    }
+}
+
+#[test]
+fn products_distribute_over_sums_of_reals_and_integers() {
+    let (i, m, n) = (size("i"), size("M"), size("N"));
+    let span = Span::default();
+    for dtype in [DType::F32, DType::I32] {
+        let mode = if dtype == DType::F32 { REAL } else { EXACT };
+        let c = tensor("w", dtype, 0);
+        let x = |i: &Size, j: &Size| at("x", dtype, &[i.clone(), j.clone()]);
+        let y = |i: &Size, j: &Size| at("y", dtype, &[i.clone(), j.clone()]);
+        let z = |i: &Size| at("z", dtype, std::slice::from_ref(i));
+        let claim = both_ways();
+        let plain = |k| sum(k, n.clone(), |k| z(&k));
+        claim.holds(mode, &mul(&c, &plain(0)), &sum(1, n.clone(), |k| mul(&z(&k), &c)));
+        claim.open(mode, &mul(&c, &plain(0)), &sum(1, n.clone(), |k| add(&z(&k), &c)));
+        let left = sum(2, m.clone(), |k| mul(&sum(3, n.clone(), |l| mul(&x(&i, &l), &y(&l, &k))), &z(&k)));
+        let right = sum(4, n.clone(), |l| mul(&x(&i, &l), &sum(5, m.clone(), |k| mul(&y(&l, &k), &z(&k)))));
+        claim.holds(mode, &left, &right);
+        let wrong = sum(4, n.clone(), |l| mul(&x(&i, &l), &sum(5, m.clone(), |k| mul(&y(&k, &l), &z(&k)))));
+        claim.open(mode, &left, &wrong);
+        let squares = sum2(6, [n.clone(), n.clone()], |k, l| mul(&z(&k), &z(&l)));
+        claim.holds(mode, &mul(&plain(7), &plain(8)), &squares);
+        let copies = sum(9, m.clone(), |_| c.clone());
+        let times = mul(&Term::cast(dtype, Term::size(m.clone(), span), span), &c);
+        claim.holds(mode, &copies, &times);
+        claim.open(mode, &copies, &c);
+        let unit = |k: &Size| {
+            let one = if dtype == DType::F32 { num("1.0") } else { whole(1) };
+            let zero = if dtype == DType::F32 { num("0.0") } else { whole(0) };
+            if_(&cond(Cond::eq(k, &i)), &one, &zero)
+        };
+        let picked = sum(10, n.clone(), |k| mul(&z(&k), &unit(&k)));
+        both_ways().given(&[Cond::lt(&i, &n)]).holds(mode, &picked, &z(&i));
+        claim.open(mode, &picked, &z(&i));
+    }
+    // A factor may be undefined where the sum is empty.
+    let ratio = div(&f("x"), &f("y"));
+    let inside = sum(11, n.clone(), |k| mul(&ratio, &at("z", DType::F32, &[k])));
+    let outside = mul(&ratio, &sum(12, n.clone(), |k| at("z", DType::F32, &[k])));
+    both_ways().open(REAL, &inside, &outside);
+    // So may one that divides by the number of summands.
+    let count = Term::cast(DType::F32, Term::size(n.clone(), span), span);
+    let share = div(&num("1.0"), &count);
+    let inside = sum(13, n.clone(), |k| mul(&share, &at("z", DType::F32, &[k])));
+    let outside = mul(&share, &sum(14, n.clone(), |k| at("z", DType::F32, &[k])));
+    both_ways().open(REAL, &inside, &outside);
+    both_ways().given(&[Cond::le(&Size::one(), &n)]).holds(REAL, &inside, &outside);
+}
+
 #[test]
 fn a_hypothesis_on_all_elements_holds_at_each() {
     let (i, n) = (size("i"), size("N"));

@@ -34,6 +34,9 @@ pub struct Check {
     /// Only `test` blocks and sampling, no solver
     #[arg(long, conflicts_with = "types")]
     tests: bool,
+    /// Print the typed core, one operation a line, instead of checking
+    #[arg(long, conflicts_with_all = ["types", "tests"])]
+    core: bool,
     /// Only these claims, by name or pattern (`softmax*`); `!NAME` leaves out, the last match wins
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -76,8 +79,20 @@ impl Check {
                 modules.push(module);
             }
         }
+        if self.core {
+            return self.print_core(&project, &modules, reporter);
+        }
         self.claims(&project, &modules, reporter);
         reporter.run_finished();
+    }
+
+    fn print_core(&self, project: &Project, modules: &[Module], reporter: &mut Reporter) {
+        let only = Only::new(&self.only);
+        for module in modules {
+            let (texts, found) = rtv_proofs::core(module, &|name| only.selects(name));
+            texts.iter().for_each(|text| reporter.result(text));
+            found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+        }
     }
 
     fn claims(&self, project: &Project, modules: &[Module], reporter: &mut Reporter) {

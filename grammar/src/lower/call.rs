@@ -56,7 +56,7 @@ impl Lower<'_> {
         let mut refusals = Vec::new();
         for entry in &entries {
             if self.depth >= MAX_CALL_DEPTH {
-                return fail(704, span, format!("calls are nested deeper than {MAX_CALL_DEPTH}, at `{}`", name.name));
+                return fail(706, span, format!("calls are nested deeper than {MAX_CALL_DEPTH}, at `{}`", name.name));
             }
             match self.in_callee(entry, |l| l.bind_arguments(entry, &args, span)) {
                 Ok(bound) => return self.instantiate(name, entry, bound, span),
@@ -120,7 +120,7 @@ impl Lower<'_> {
         for (param, (value, at)) in def.params.iter().zip(&given) {
             let kind = param_kind(&param.ty, &bound.generics);
             if !matches!(kind, ParamKind::Tensor | ParamKind::List) {
-                let value = self.static_argument(kind, value, *at, &param.name)?;
+                let value = self.static_argument(kind, value, *at, param)?;
                 bound.statics.push((param.name.name.as_str().into(), static_text(&value)));
                 self.bind(&param.name.name, value);
             }
@@ -168,12 +168,14 @@ impl Lower<'_> {
     }
 
     /// A static argument, checked against its kind.
-    fn static_argument(&self, kind: ParamKind, value: &Value, at: Span, name: &Ident) -> Result<Value> {
+    fn static_argument(&self, kind: ParamKind, value: &Value, at: Span, param: &ast::Param) -> Result<Value> {
+        let name = &param.name;
         let wrong = |want: &str| {
             fail(201, at, format!("`{}` takes {want}, found {}", name.name, value.describe()))
         };
         if matches!(value, Value::None) {
-            return Ok(Value::None);
+            let optional = matches!(&param.default, Some(d) if matches!(&d.kind, ExprKind::Name(n) if n == "none"));
+            return if optional || kind == ParamKind::Axes { Ok(Value::None) } else { wrong("a value") };
         }
         match (kind, value) {
             (ParamKind::Size, Value::Size(s)) if self.decide(&Cond::non_neg(s.clone())) == Some(false) => {
@@ -574,7 +576,8 @@ fn no_overload(name: &Ident, args: &Arguments, mut refusals: Vec<Diagnostic>, sp
     if refusals.iter().any(fits) {
         refusals.retain(fits);
     }
-    if refusals.len() == 1 {
+    let same = refusals.iter().all(|d| d.code == Code(103) && d.span() == refusals[0].span());
+    if refusals.len() == 1 || same {
         let refusal = refusals.remove(0);
         let message = format!("`{}`: {}", name.name, refusal.message);
         return Diagnostic { message, ..refusal };

@@ -156,7 +156,8 @@ impl<'a> Lower<'a> {
         };
         let (lhs, rhs) = self.same_literal_dtype(lhs, rhs, &rule.lhs, &rule.rhs)?;
         let directed = rule.arrow == Arrow::Refines;
-        Ok(claim(&rule.name.name, ClaimKind::Rule, mode, directed, declared, choice, (lhs, rhs), span))
+        let (name, kind) = (rule.name.name.as_str(), ClaimKind::Rule);
+        Ok(claim(Statement { name, kind, mode, directed, lhs, rhs, span }, declared, choice))
     }
 
     /// A side that is a bare literal (`A - A => 0.0`) takes the other's dtype and
@@ -221,7 +222,8 @@ impl<'a> Lower<'a> {
         let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
         let value = self.block(&def.body, dtype)?;
         let rhs = self.result_term(value, expected.as_ref(), def.body.span)?;
-        Ok(claim(&name.name, kind, mode, true, declared, choice, (lhs, rhs), span))
+        let name = name.name.as_str();
+        Ok(claim(Statement { name, kind, mode, directed: true, lhs, rhs, span }, declared, choice))
     }
 
     fn refuse_clauses(&self, clauses: &[Clause]) -> Result<()> {
@@ -422,17 +424,19 @@ impl<'a> Lower<'a> {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn claim(
-    name: &str,
+/// What a claim says beside its declarations.
+struct Statement<'n> {
+    name: &'n str,
     kind: ClaimKind,
     mode: Mode,
     directed: bool,
-    declared: Declared,
-    choice: &Choice,
-    (lhs, rhs): (Term, Term),
+    lhs: Term,
+    rhs: Term,
     span: Span,
-) -> Claim {
+}
+
+fn claim(statement: Statement<'_>, declared: Declared, choice: &Choice) -> Claim {
+    let Statement { name, kind, mode, directed, lhs, rhs, span } = statement;
     let Declared { params, syms, ranks, facts, requires } = declared;
     let dtypes = choice.dtypes.clone();
     Claim { name: name.into(), kind, mode, directed, syms, ranks, dtypes, params, facts, requires, lhs, rhs, span }

@@ -248,7 +248,7 @@ impl Lower<'_> {
         match unknown[..] {
             [] => {}
             [name] => {
-                let solution = if known.is_one() { extent.clone() } else { self.quotient(extent, &known) };
+                let solution = if known.is_one() { extent.clone() } else { self.factor(extent, &known) };
                 axes.extents.insert(name.clone(), solution);
             }
             [a, b, ..] => {

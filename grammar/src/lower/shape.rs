@@ -297,7 +297,17 @@ impl Lower<'_> {
                 }
             };
             if self.decide(&cond) == Some(false) {
-                return fail(203, equation.span, format!("extent `{}` does not fit: {cond} is false", equation.actual));
+                let written = crate::print::print_expr(equation.expr);
+                let known: Vec<String> = names_in(equation.expr)
+                    .into_iter()
+                    .filter(|name| !unknown.contains(name))
+                    .filter_map(|name| match self.lookup(&name) {
+                        Some(Value::Size(s)) => Some(format!("{name} = {s}")),
+                        _ => None,
+                    })
+                    .collect();
+                let given = if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) };
+                return fail(203, equation.span, format!("extent `{}` is not `{written}`{given}", equation.actual));
             }
             conditions.push((cond, equation.span));
         }
@@ -335,7 +345,7 @@ impl Lower<'_> {
         let rest = &equation.actual - &r;
         let solution = match c.as_const() {
             Some(k) if k.is_one() => rest.clone(),
-            _ => self.quotient(&rest, &c),
+            _ => self.factor(&rest, &c),
         };
         self.bind(name, Value::Size(solution.clone()));
         Ok(Cond::and([Cond::eq(&(&c * &solution), &rest), Cond::non_neg(solution)]))

@@ -355,6 +355,12 @@ impl Lower<'_> {
         rtv_semantics::simplify::size(&a.floor_div(d), &self.facts, self.entails)
     }
 
+    /// The other factor of a product: the polynomial one where there is one, which
+    /// also holds where the known factor is 0.
+    pub(super) fn factor(&self, product: &Size, known: &Size) -> Size {
+        product.exact_div(known).unwrap_or_else(|| self.quotient(product, known))
+    }
+
     fn inside(&mut self, args: &[Value], span: Span) -> Result<Value> {
         let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
         self.same_length(&i.items, &s.items, span)?;

@@ -1,3 +1,5 @@
+//! Tensor files round trip, and hostile ones are refused with a code.
+
 use rtv_semantics::scalar::Value;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The argument syntax of `rtv run`: literals, files and generators.
+
 use super::*;
 
 fn setting(dtype: Option<DType>) -> Setting {

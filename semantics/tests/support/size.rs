@@ -12,12 +12,12 @@ pub fn pool() -> Vec<Sym> {
     naturals.chain([Sym::new(4, SymKind::Int, "p")]).collect()
 }
 
-pub fn sym() -> impl Strategy<Value = Size> {
+pub fn sym() -> impl Strategy<Value = Size> + Clone {
     (0..5usize).prop_map(|k| Size::sym(&pool()[k]))
 }
 
 /// Sizes with division, minimum and maximum; divisors are positive constants or symbols.
-pub fn size() -> impl Strategy<Value = Size> {
+pub fn size() -> impl Strategy<Value = Size> + Clone {
     let leaf = prop_oneof![3 => sym(), 1 => (-4i64..7).prop_map(Size::from)];
     leaf.prop_recursive(3, 12, 2, |inner| {
         let pair = (inner.clone(), inner.clone());
@@ -47,6 +47,31 @@ pub fn cond() -> impl Strategy<Value = Cond> {
         let list = prop::collection::vec(inner, 1..3);
         prop_oneof![list.clone().prop_map(Cond::and), list.prop_map(Cond::or)]
     })
+}
+
+/// Bounds as programs have them: `i < N`, `i*M + j < N`, `N % 4 == 0`, `N == 2*M`.
+pub fn bound() -> impl Strategy<Value = Cond> {
+    let term = (sym(), -2i64..4).prop_map(|(s, c)| &s * &Size::from(c)).boxed();
+    let linear = (term.clone(), term.clone(), -2i64..3).prop_map(|(a, b, c)| &(&a + &b) + &Size::from(c));
+    let flat = (sym(), sym(), sym()).prop_map(|(a, b, c)| &(&a * &b) + &c);
+    let form =
+        prop_oneof![2 => sym(), 2 => linear, 1 => flat, 1 => (sym(), sym()).prop_map(|(a, b)| &a * &b)]
+            .boxed();
+    let part = prop_oneof![
+        4 => form.clone(),
+        1 => (form.clone(), 1i64..5).prop_map(|(a, d)| a.floor_div(&Size::from(d))),
+        1 => (form.clone(), sym()).prop_map(|(a, d)| a.floor_div(&d)),
+        1 => (form.clone(), form).prop_map(|(a, b)| a.minimum(&b)),
+    ]
+    .boxed();
+    prop_oneof![
+        4 => (part.clone(), part.clone()).prop_map(|(a, b)| Cond::lt(&a, &b)),
+        4 => (part.clone(), part.clone()).prop_map(|(a, b)| Cond::le(&a, &b)),
+        1 => (sym(), part.clone()).prop_map(|(a, b)| Cond::eq(&a, &b)),
+        1 => (part.clone(), 2i64..5).prop_map(|(a, d)| Cond::eq(&a.floor_mod(&Size::from(d)), &Size::zero())),
+        1 => (part.clone(), sym()).prop_map(|(a, d)| Cond::eq(&a.floor_mod(&d), &Size::zero())),
+        1 => (part.clone(), part).prop_map(|(a, b)| Cond::or([Cond::lt(&a, &b), Cond::eq(&a, &b)])),
+    ]
 }
 
 /// All assignments: naturals below `bound`, the integer from `-bound/2`.

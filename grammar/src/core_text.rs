@@ -1,0 +1,216 @@
+//! The core as text: one operation a line, every line with its type, no sugar.
+//!
+//! Broadcasting shows as `expand`, conversion as a dtype call, a precondition checked at
+//! entry as `requires`. The text is the language again and parses.
+
+use rtv_semantics::program::{Claim, Function, Input, Param};
+use rtv_semantics::size::{Sym, SymKind};
+use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Require, Term, Var};
+use rtv_semantics::types::{Type, extent_text};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// A function as core text.
+pub fn function(f: &Function) -> String {
+    let mut body = Body::default();
+    let result = body.operand(&f.body);
+    let head = signature(&f.name, &f.params, f.body.ty(), "fn");
+    let requires = requires_text(&f.facts.iter().map(|c| c.to_string()).collect::<Vec<_>>(), &f.requires);
+    format!("{head}{requires}\n{{\n{}  return {result}\n}}\n", body.lines)
+}
+
+/// The two sides of a claim as functions `NAME_left` and `NAME_right`.
+pub fn claim(c: &Claim) -> String {
+    let side = |suffix: &str, term: &Term| {
+        function(&Function {
+            name: format!("{}_{suffix}", c.name).into(),
+            params: c.params.clone(),
+            facts: c.facts.clone(),
+            requires: c.requires.clone(),
+            body: term.clone(),
+        })
+    };
+    format!("{}\n{}", side("left", &c.lhs), side("right", &c.rhs))
+}
+
+fn signature(name: &str, params: &[Param], result: &Type, keyword: &str) -> String {
+    let mut syms = BTreeSet::new();
+    for param in params {
+        match &param.input {
+            Input::Value(_, Type::Tensor(t)) => t.shape.iter().for_each(|s| s.collect_syms(&mut syms)),
+            Input::Value(..) => {}
+            Input::Size(_) => {}
+        }
+    }
+    let given: Vec<&Sym> = params.iter().filter_map(|p| if let Input::Size(s) = &p.input { Some(s) } else { None }).collect();
+    let generics: Vec<String> = syms
+        .iter()
+        .filter(|s| !given.contains(s))
+        .map(|s| if s.kind() == SymKind::Group { format!("*{}", s.name()) } else { s.name().to_string() })
+        .collect();
+    let generics = if generics.is_empty() { String::new() } else { format!("[{}]", generics.join(", ")) };
+    let params: Vec<String> = params
+        .iter()
+        .map(|p| match &p.input {
+            Input::Value(_, ty) => format!("{}: {ty}", p.name),
+            Input::Size(s) => format!("{}: {}", p.name, if s.kind() == SymKind::Int { "int" } else { "size" }),
+        })
+        .collect();
+    format!("{keyword} {name}{generics}({}) -> {result}", params.join(", "))
+}
+
+fn requires_text(facts: &[String], requires: &[Require]) -> String {
+    let all: Vec<String> = facts.iter().cloned().chain(requires.iter().map(|r| r.text.clone())).collect();
+    if all.is_empty() { String::new() } else { format!("\n  requires {}", all.join(", ")) }
+}
+
+/// Lines written so far, and what each variable is called in them.
+#[derive(Default)]
+struct Body {
+    lines: String,
+    names: BTreeMap<Var, String>,
+    taken: BTreeSet<String>,
+    counter: usize,
+}
+
+impl Body {
+    /// A term as something that can stand as an argument: a name or a scalar literal.
+    fn operand(&mut self, term: &Term) -> String {
+        match term.form() {
+            Form::Var(v) => self.name(v),
+            Form::Lit(_) | Form::Size(_) => self.inline(term),
+            Form::Let(v, value, body) => {
+                let text = self.operation(value);
+                let name = self.unused(&v.name);
+                self.names.insert(v.clone(), name.clone());
+                self.line(&name, value.ty(), &text);
+                self.operand(body)
+            }
+            _ => {
+                let text = self.operation(term);
+                let name = self.temporary();
+                self.line(&name, term.ty(), &text);
+                name
+            }
+        }
+    }
+
+    fn name(&self, v: &Var) -> String {
+        self.names.get(v).cloned().unwrap_or_else(|| v.name.to_string())
+    }
+
+    fn unused(&mut self, name: &str) -> String {
+        let mut candidate = name.to_string();
+        let mut k = 2;
+        while !self.taken.insert(candidate.clone()) {
+            candidate = format!("{name}{k}");
+            k += 1;
+        }
+        candidate
+    }
+
+    fn temporary(&mut self) -> String {
+        self.counter += 1;
+        let name = format!("t{}", self.counter);
+        self.unused(&name)
+    }
+
+    fn line(&mut self, name: &str, ty: &Type, text: &str) {
+        // Writing to a string does not fail.
+        let _ = writeln!(self.lines, "  let {name}: {ty} = {text}");
+    }
+
+    /// One operation, its operands named by lines before it.
+    fn operation(&mut self, term: &Term) -> String {
+        match term.form() {
+            Form::Call(Fun::Op(instance), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.operand(a)).collect();
+                call_text(instance, &args)
+            }
+            Form::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(|p| self.operand(p)).collect();
+                format!("({})", parts.join(", "))
+            }
+            Form::If(cond, then, otherwise) if !term.is_scalar() => {
+                let parts = [cond, then, otherwise].map(|t| self.operand(t));
+                format!("if {} {{ {} }} else {{ {} }}", parts[0], parts[1], parts[2])
+            }
+            Form::Let(..) => self.operand(term),
+            _ => self.inline(term),
+        }
+    }
+
+    /// A scalar expression, written out.
+    fn inline(&mut self, term: &Term) -> String {
+        match term.form() {
+            Form::Size(s) => s.to_string(),
+            Form::Lit(lit) => literal_text(lit, term),
+            Form::Var(v) => self.name(v),
+            Form::Call(Fun::Scalar(fun), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
+                format!("{fun}({})", args.join(", "))
+            }
+            Form::Call(Fun::Cast(dtype), args) => format!("{dtype}({})", self.inline(&args[0])),
+            Form::Call(Fun::Item(k), args) => format!("{}[{k}]", self.inline(&args[0])),
+            Form::Call(Fun::Op(instance), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
+                call_text(instance, &args)
+            }
+            Form::Read(base, index) => {
+                let base = if let Form::Var(v) = base.form() { self.name(v) } else { self.operand(base) };
+                let index: Vec<String> = index.iter().map(|i| self.inline(i)).collect();
+                format!("{base}[{}]", index.join(", "))
+            }
+            Form::Comp(binders, body) => format!("[{} for {}]", self.inline(body), binders_text(binders)),
+            Form::Reduce(r) => format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders)),
+            Form::If(cond, then, otherwise) => {
+                let [cond, then, otherwise] = [cond, then, otherwise].map(|t| self.inline(t));
+                format!("if {cond} {{ {then} }} else {{ {otherwise} }}")
+            }
+            Form::Let(..) => self.operand(term),
+            Form::Tuple(parts) => {
+                let parts: Vec<String> = parts.iter().map(|p| self.inline(p)).collect();
+                format!("({})", parts.join(", "))
+            }
+            Form::Loop(_) => "loop".into(),
+            Form::Write(_) => "write".into(),
+        }
+    }
+}
+
+fn binders_text(binders: &[Binder]) -> String {
+    let one = |b: &Binder| {
+        let star = if b.extent.is_group() { "*" } else { "" };
+        format!("{star}{} in {}", b.sym.name(), extent_text(&b.extent))
+    };
+    binders.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A call as the surface writes it.
+fn call_text(instance: &Instance, args: &[String]) -> String {
+    let value = |k: usize| instance.statics.get(k).map_or("", |(_, text)| text);
+    match &*instance.name {
+        "getitem" => format!("{}{}", args.first().map_or("", String::as_str), value(0)),
+        "to" => format!("{}({})", value(0), args.join(", ")),
+        "einsum" => format!("einsum({}, {})", value(0), args.join(", ")),
+        name => {
+            let mut all: Vec<String> = args.to_vec();
+            let named = |(k, v): &(std::sync::Arc<str>, String)| if &**k == "pattern" { v.clone() } else { format!("{k} = {v}") };
+            all.extend(instance.statics.iter().map(named));
+            format!("{name}({})", all.join(", "))
+        }
+    }
+}
+
+fn literal_text(lit: &Lit, term: &Term) -> String {
+    let text = match lit {
+        Lit::Bool(b) => return b.to_string(),
+        Lit::Int(k) => k.to_string(),
+        Lit::Decimal(text) => text.to_string(),
+        Lit::Inf => "inf".into(),
+        Lit::NegInf => "-inf".into(),
+        Lit::Nan => "nan".into(),
+        Lit::Pi => "pi".into(),
+    };
+    format!("{}({text})", term.dtype())
+}

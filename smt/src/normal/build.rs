@@ -1,0 +1,188 @@
+//! Combinations of monomials as terms again.
+
+use num_rational::BigRational;
+use num_traits::One;
+use rtv_semantics::alpha::alpha_key;
+use rtv_semantics::diag::Span;
+use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::entail::Cond;
+use rtv_semantics::scalar::Scalar;
+use rtv_semantics::size::{Size, Sym};
+use rtv_semantics::subst::free_syms;
+use rtv_semantics::term::{Binder, Lit, Monoid, Term};
+use std::collections::BTreeSet;
+
+use super::monomial::{Algebra, Monomial, integer_literal};
+use super::{Normal, ranges};
+
+impl Normal<'_> {
+    /// The combination as a term of the type of `like`.
+    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: Algebra, like: &Term) -> Term {
+        let (span, dtype) = (like.span(), like.dtype());
+        let mut parts = Vec::new();
+        for monomial in monomials {
+            let monomial = self.oriented(monomial);
+            parts.push(match algebra {
+                Algebra::Ring => self.product(&monomial, dtype, span),
+                Algebra::Monoid(op) => reduction(op, &monomial, dtype, span),
+            });
+        }
+        parts.sort_by_key(alpha_key);
+        let combine = algebra.op().scalar();
+        let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
+        joined.unwrap_or_else(|| neutral(algebra.op(), dtype, span))
+    }
+
+    /// A product of the coefficient, the factors without binders, and one sum for each
+    /// independent group of binders.
+    fn product(&mut self, monomial: &Monomial, dtype: DType, span: Span) -> Term {
+        let (loose, groups) = self.separated(monomial);
+        let mut factors = loose.factors;
+        for part in groups {
+            let flat = part.binders.iter().all(|b| part.binders.iter().all(|c| !b.extent.mentions(&c.sym)));
+            if part.factors.is_empty() && part.guards.is_empty() && flat {
+                // The number of index tuples.
+                let count = Size::product(part.binders.iter().map(|b| &b.extent));
+                factors.push(Term::cast(dtype, Term::size(count, span), span));
+                continue;
+            }
+            let body = multiplied(part.factors, dtype, span);
+            let body = guarded(&part.guards, body, integer_literal(0.into(), dtype, span));
+            factors.push(Term::reduce(Monoid::Sum, part.binders, body, span));
+        }
+        factors.sort_by_key(alpha_key);
+        if !monomial.coefficient.is_one() {
+            factors.insert(0, coefficient(&monomial.coefficient, dtype, span));
+        }
+        let whole = multiplied(factors, dtype, span);
+        guarded(&loose.guards, whole, integer_literal(0.into(), dtype, span))
+    }
+
+    /// The independent parts. A factor that is only known to be finite inside a range
+    /// must not leave it: an empty range hides it. Then all stays in one sum.
+    fn separated(&mut self, monomial: &Monomial) -> (Part, Vec<Part>) {
+        let (loose, groups) = parts(monomial);
+        let outside = self.given(loose.guards.clone(), |normal| {
+            let tame = |normal: &mut Self, part: &Part| part.factors.iter().all(|f| normal.is_tame(f));
+            tame(normal, &loose)
+                && groups.iter().all(|part| {
+                    let mut inside = ranges(&part.binders);
+                    inside.extend(part.guards.iter().cloned());
+                    normal.given(inside, |normal| tame(normal, part))
+                })
+        });
+        if outside || monomial.binders.is_empty() {
+            return (loose, groups);
+        }
+        let whole = Part {
+            binders: monomial.binders.clone(),
+            guards: monomial.guards.clone(),
+            factors: monomial.factors.clone(),
+        };
+        (Part::default(), vec![whole])
+    }
+}
+
+fn coefficient(value: &BigRational, dtype: DType, span: Span) -> Term {
+    let numer = integer_literal(value.numer().clone(), dtype, span);
+    if value.denom().is_one() {
+        return numer;
+    }
+    let denom = integer_literal(value.denom().clone(), dtype, span);
+    Term::scalar(Scalar::Div, vec![numer, denom], span)
+}
+
+/// The value of an empty reduction.
+fn neutral(op: Monoid, dtype: DType, span: Span) -> Term {
+    let (least, most) = dtype.int_range().unwrap_or((0, 0));
+    let bound = |n: i64, inf: Lit| match dtype.category() {
+        Category::Float => Term::lit(inf, dtype, span),
+        Category::Bool => Term::bool(n != 0, span),
+        Category::Int => Term::lit(Lit::Int(n.into()), dtype, span),
+    };
+    match op {
+        Monoid::Sum => integer_literal(0.into(), dtype, span),
+        Monoid::Prod => integer_literal(1.into(), dtype, span),
+        Monoid::Max => bound(least, Lit::NegInf),
+        Monoid::Min => bound(most, Lit::Inf),
+        Monoid::Any => Term::bool(false, span),
+        Monoid::All => Term::bool(true, span),
+    }
+}
+
+fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
+    let span = value.span();
+    match Cond::and(guards.iter().cloned()) {
+        Cond::True => value,
+        cond => Term::if_(Term::cond(&cond, span), value, neutral, span),
+    }
+}
+
+/// One reduction over all binders.
+fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
+    let none = neutral(op, dtype, span);
+    let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
+    let body = guarded(&monomial.guards, value, none);
+    if monomial.binders.is_empty() {
+        return body;
+    }
+    Term::reduce(op, monomial.binders.clone(), body, span)
+}
+
+/// Binders that belong together through factors, guards and extents.
+#[derive(Default)]
+struct Part {
+    binders: Vec<Binder>,
+    guards: Vec<Cond>,
+    factors: Vec<Term>,
+}
+
+fn multiplied(factors: Vec<Term>, dtype: DType, span: Span) -> Term {
+    let joined = factors.into_iter().reduce(|a, b| Term::scalar(Scalar::Mul, vec![a, b], span));
+    joined.unwrap_or_else(|| integer_literal(1.into(), dtype, span))
+}
+
+/// What has no binder, and the independent groups.
+fn parts(monomial: &Monomial) -> (Part, Vec<Part>) {
+    let mut groups: Vec<Part> = Vec::new();
+    let mut loose = Part::default();
+    for binder in &monomial.binders {
+        let syms = binder.extent.syms();
+        join(&mut groups, &syms).binders.push(binder.clone());
+    }
+    for guard in &monomial.guards {
+        let mut syms = BTreeSet::new();
+        guard.collect_syms(&mut syms);
+        match is_bound(monomial, &syms) {
+            true => join(&mut groups, &syms).guards.push(guard.clone()),
+            false => loose.guards.push(guard.clone()),
+        }
+    }
+    for factor in &monomial.factors {
+        let syms = free_syms(factor);
+        match is_bound(monomial, &syms) {
+            true => join(&mut groups, &syms).factors.push(factor.clone()),
+            false => loose.factors.push(factor.clone()),
+        }
+    }
+    (loose, groups)
+}
+
+fn is_bound(monomial: &Monomial, syms: &BTreeSet<Sym>) -> bool {
+    monomial.binders.iter().any(|binder| syms.contains(&binder.sym))
+}
+
+/// The one group of all those that have a binder among the symbols, or a new one.
+fn join<'g>(groups: &'g mut Vec<Part>, syms: &BTreeSet<Sym>) -> &'g mut Part {
+    let touches = |part: &Part| part.binders.iter().any(|binder| syms.contains(&binder.sym));
+    let (near, mut far): (Vec<Part>, Vec<Part>) = groups.drain(..).partition(touches);
+    let mut whole = Part::default();
+    for part in near {
+        whole.binders.extend(part.binders);
+        whole.guards.extend(part.guards);
+        whole.factors.extend(part.factors);
+    }
+    far.push(whole);
+    *groups = far;
+    groups.last_mut().expect("invariant: a group was just added")
+}

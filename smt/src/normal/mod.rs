@@ -1,0 +1,189 @@
+//! Normal form of reductions that may be reordered: sums of monomials.
+//!
+//! A term is read as a combination `m_1 + .. + m_n`, where a monomial is
+//! `sum over binders of [guards] coefficient * product of factors`, and written back in
+//! a form that depends less on how it was put together: nested reductions are flat,
+//! sums are split at `+`, at guards and at range borders, binders that a guard fixes
+//! are gone, independent parts are pulled out.
+//!
+//! Invariant: under the facts the result has the value of the term, undefined values
+//! and errors included. Two algebras:
+//! * `Ring` — integers, and reals where every factor is shown to be finite, defined and
+//!   free of errors: products distribute, numbers are coefficients.
+//! * `Monoid` — any commutative monoid: one factor per monomial, nothing distributes.
+//!   It needs no such condition, since the same elements are combined. Floats under
+//!   `+` in reassoc mode, and the extended reals with their absorbing undefined value.
+//!
+//! Float sums in exact mode are ordered and stay as they are.
+
+mod build;
+mod monomial;
+mod range;
+
+use std::sync::Arc;
+
+use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::program::Mode;
+use rtv_semantics::scalar::Scalar;
+use rtv_semantics::size::Size;
+use rtv_semantics::subst::{Fresh, children};
+use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+
+use crate::sizes::SizeSolver;
+use monomial::Algebra;
+
+/// Whether the elements of a reduction may be combined in any order.
+pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
+    match (dtype.category(), op) {
+        (Category::Float, Monoid::Sum | Monoid::Prod) => mode != Mode::Exact,
+        // The sign of a zero maximum of zeros is open.
+        (Category::Float, _) => mode == Mode::Real,
+        _ => true,
+    }
+}
+
+/// The normal form of a scalar term under facts.
+pub(crate) fn normal(
+    term: &Term,
+    mode: Mode,
+    facts: &[Cond],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> Term {
+    if !has_reduction(term) {
+        return term.clone();
+    }
+    Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK }.term(term)
+}
+
+/// Terms read and monomials made for one normal form; then the rest stays as it is.
+const MAX_WORK: usize = 3_000;
+
+pub(crate) struct Normal<'f> {
+    mode: Mode,
+    facts: Vec<Cond>,
+    sizes: Arc<SizeSolver>,
+    fresh: &'f mut Fresh,
+    work: usize,
+}
+
+impl Normal<'_> {
+    fn term(&mut self, term: &Term) -> Term {
+        if self.work == 0 || !has_reduction(term) {
+            return term.clone();
+        }
+        for algebra in self.algebras(term) {
+            if let Some(monomials) = self.monomials(term, algebra) {
+                return self.build(monomials, algebra, term);
+            }
+        }
+        self.inside(term)
+    }
+
+    /// The algebras in which the head of the term combines, the stronger one first.
+    fn algebras(&self, term: &Term) -> Vec<Algebra> {
+        let Some(ty) = term.tensor_type() else { return Vec::new() };
+        let op = match term.form() {
+            Form::Reduce(reduce) => reduce.op,
+            Form::Call(Fun::Scalar(fun), _) => match (fun, ty.dtype.category()) {
+                (Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Neg, Category::Int | Category::Float) => {
+                    Monoid::Sum
+                }
+                (Scalar::Maximum, _) => Monoid::Max,
+                (Scalar::Minimum, _) => Monoid::Min,
+                (Scalar::LogicalAnd, _) => Monoid::All,
+                (Scalar::LogicalOr, _) => Monoid::Any,
+                _ => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        let bool_sum = ty.dtype == DType::Bool && matches!(op, Monoid::Sum | Monoid::Prod);
+        if bool_sum || !reorderable(op, ty.dtype, self.mode) {
+            return Vec::new();
+        }
+        let ring = op == Monoid::Sum && (ty.dtype.is_int() || self.mode == Mode::Real);
+        let mut algebras = Vec::new();
+        if ring {
+            algebras.push(Algebra::Ring);
+        }
+        if !(ring && ty.dtype.is_int()) {
+            algebras.push(Algebra::Monoid(op));
+        }
+        algebras
+    }
+
+    /// The term with its parts in normal form.
+    fn inside(&mut self, term: &Term) -> Term {
+        let span = term.span();
+        match term.form() {
+            Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => {
+                self.negation(&args[0], term)
+            }
+            Form::Call(Fun::Scalar(fun), args) => {
+                let args = args.iter().map(|arg| self.term(arg)).collect();
+                Term::scalar(*fun, args, span)
+            }
+            Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => {
+                Term::cast(*dtype, self.term(&args[0]), span)
+            }
+            Form::Read(base, index) => {
+                let index = index.iter().map(|i| self.term(i)).collect();
+                Term::read(base.clone(), index, span)
+            }
+            Form::If(cond, then, other) => {
+                let (truth, falsity) = match cond.as_cond() {
+                    Some(cond) => (vec![cond.clone()], vec![cond.negated()]),
+                    None => (Vec::new(), Vec::new()),
+                };
+                let cond = self.term(cond);
+                let then = self.given(truth, |normal| normal.term(then));
+                let other = self.given(falsity, |normal| normal.term(other));
+                Term::if_(cond, then, other, span)
+            }
+            Form::Reduce(Reduce { op, binders, body }) => {
+                let body = self.given(ranges(binders), |normal| normal.term(body));
+                Term::reduce(*op, binders.clone(), body, span)
+            }
+            _ => term.clone(),
+        }
+    }
+
+    /// `not any p = all not p` and `not all p = any not p`.
+    fn negation(&mut self, inner: &Term, term: &Term) -> Term {
+        let span = term.span();
+        let not = |t: &Term| match t.form() {
+            Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => args[0].clone(),
+            _ => Term::scalar(Scalar::LogicalNot, vec![t.clone()], span),
+        };
+        match inner.form() {
+            Form::Reduce(Reduce { op: op @ (Monoid::Any | Monoid::All), binders, body }) => {
+                let dual = if *op == Monoid::Any { Monoid::All } else { Monoid::Any };
+                let dual = Term::reduce(dual, binders.clone(), not(body), span);
+                self.term(&dual)
+            }
+            _ => not(&self.term(inner)),
+        }
+    }
+
+    fn given<R>(&mut self, facts: Vec<Cond>, f: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.facts.len();
+        self.facts.extend(facts);
+        let result = f(self);
+        self.facts.truncate(before);
+        result
+    }
+
+    fn holds(&self, cond: &Cond) -> bool {
+        self.sizes.entails(&self.facts, cond)
+    }
+}
+
+/// The ranges of binders as facts.
+fn ranges(binders: &[Binder]) -> Vec<Cond> {
+    binders.iter().map(|b| Cond::within(&Size::zero(), &Size::sym(&b.sym), &b.extent)).collect()
+}
+
+fn has_reduction(term: &Term) -> bool {
+    matches!(term.form(), Form::Reduce(_)) || children(term).into_iter().any(has_reduction)
+}

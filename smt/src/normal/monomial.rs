@@ -1,0 +1,297 @@
+//! Monomials, and reading a term as a combination of them.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Zero};
+use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::entail::Cond;
+use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
+use rtv_semantics::size::Size;
+use rtv_semantics::subst::Subst;
+use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
+
+use super::{Normal, ranges};
+use crate::encode::{Data, Encoder, Known};
+
+/// Monomials of one combination.
+const MAX_MONOMIALS: usize = 48;
+
+/// Conditions that one factor is split at.
+const MAX_SPLITS: usize = 6;
+
+/// How monomials combine; see the head of `normal`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Algebra {
+    Ring,
+    Monoid(Monoid),
+}
+
+impl Algebra {
+    pub fn op(self) -> Monoid {
+        match self {
+            Algebra::Ring => Monoid::Sum,
+            Algebra::Monoid(op) => op,
+        }
+    }
+}
+
+/// `reduce over binders of (if guards then coefficient * factors else neutral)`.
+#[derive(Clone, Debug)]
+pub(super) struct Monomial {
+    pub binders: Vec<Binder>,
+    pub guards: Vec<Cond>,
+    pub coefficient: BigRational,
+    pub factors: Vec<Term>,
+}
+
+impl Monomial {
+    fn of(factors: Vec<Term>) -> Monomial {
+        Monomial { binders: Vec::new(), guards: Vec::new(), coefficient: BigRational::one(), factors }
+    }
+
+    fn number(coefficient: BigRational) -> Monomial {
+        Monomial { coefficient, ..Monomial::of(Vec::new()) }
+    }
+
+    fn times(&self, other: &Monomial) -> Monomial {
+        Monomial {
+            binders: [self.binders.as_slice(), &other.binders].concat(),
+            guards: [self.guards.as_slice(), &other.guards].concat(),
+            coefficient: &self.coefficient * &other.coefficient,
+            factors: [self.factors.as_slice(), &other.factors].concat(),
+        }
+    }
+}
+
+impl Normal<'_> {
+    /// The term as a combination; `None` if it is too large or a factor is not fit for
+    /// the algebra.
+    pub(super) fn monomials(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
+        let mut all = self.read(term, algebra)?;
+        all.retain(|monomial| algebra != Algebra::Ring || !monomial.coefficient.is_zero());
+        self.spend(all.len())?;
+        (all.len() <= MAX_MONOMIALS).then_some(all)
+    }
+
+    /// Takes from the work allowed.
+    fn spend(&mut self, work: usize) -> Option<()> {
+        let left = self.work.checked_sub(work);
+        self.work = left.unwrap_or(0);
+        left.map(|_| ())
+    }
+
+    fn read(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
+        self.spend(1)?;
+        match term.form() {
+            Form::Reduce(reduce) if reduce.op == algebra.op() => return self.reduction(reduce, algebra),
+            Form::If(cond, then, other) => {
+                if let Some(cond) = cond.as_cond().filter(|cond| self.total(cond)) {
+                    return self.branches(&cond, then, other, algebra);
+                }
+            }
+            Form::Call(Fun::Scalar(fun), args) => match (fun, args.as_slice(), algebra) {
+                (fun, [a, b], _) if *fun == algebra.op().scalar() => {
+                    let mut all = self.monomials(a, algebra)?;
+                    all.extend(self.monomials(b, algebra)?);
+                    return Some(all);
+                }
+                (Scalar::Sub, [a, b], Algebra::Ring) => {
+                    let mut all = self.monomials(a, algebra)?;
+                    all.extend(negated(self.monomials(b, algebra)?));
+                    return Some(all);
+                }
+                (Scalar::Neg, [a], Algebra::Ring) => return Some(negated(self.monomials(a, algebra)?)),
+                (Scalar::Mul, [a, b], Algebra::Ring) => {
+                    let (left, right) = (self.monomials(a, algebra)?, self.monomials(b, algebra)?);
+                    if left.len() * right.len() > MAX_MONOMIALS {
+                        return None;
+                    }
+                    let pairs = left.iter().flat_map(|m| right.iter().map(|n| m.times(n)));
+                    return Some(pairs.collect());
+                }
+                _ => {}
+            },
+            Form::Lit(lit) => {
+                if let Some(number) = number(lit, term.dtype()) {
+                    match algebra {
+                        Algebra::Ring => return Some(vec![Monomial::number(number)]),
+                        // A zero is dropped: the sign of zero does not count in the
+                        // modes that reorder floats.
+                        Algebra::Monoid(Monoid::Sum) if number.is_zero() => return Some(Vec::new()),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.factor(term, algebra)
+    }
+
+    fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Vec<Monomial>> {
+        // Fresh binders: two copies of one reduction may be multiplied.
+        let (mut rename, mut binders) = (Subst::new(), Vec::new());
+        for Binder { sym, extent } in &reduce.binders {
+            let new = self.fresh.sym(sym);
+            binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
+            rename = rename.with_size(sym, Size::sym(&new));
+        }
+        let body = rename.term(&reduce.body, self.fresh);
+        let inner = self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
+        let mut all = Vec::new();
+        for mut monomial in inner {
+            monomial.binders.splice(0..0, binders.iter().cloned());
+            all.extend(self.narrowed(monomial, algebra)?);
+        }
+        Some(all)
+    }
+
+    fn branches(
+        &mut self,
+        cond: &Cond,
+        then: &Term,
+        other: &Term,
+        algebra: Algebra,
+    ) -> Option<Vec<Monomial>> {
+        let mut all = Vec::new();
+        for (guard, branch) in [(cond.clone(), then), (cond.clone().negated(), other)] {
+            if self.holds(&guard.clone().negated()) {
+                continue;
+            }
+            let inside = self.given(vec![guard.clone()], |normal| normal.monomials(branch, algebra))?;
+            all.extend(inside.into_iter().map(|mut monomial| {
+                monomial.guards.push(guard.clone());
+                monomial
+            }));
+        }
+        Some(all)
+    }
+
+    /// Anything else is one factor, split at the conditions on sizes inside it.
+    fn factor(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
+        let mut splits = 0;
+        let mut pending = vec![(Vec::new(), term.clone())];
+        let mut all = Vec::new();
+        while let Some((guards, term)) = pending.pop() {
+            match first_condition(&term).filter(|cond| splits < MAX_SPLITS && self.total(cond)) {
+                Some(cond) => {
+                    splits += 1;
+                    for truth in [false, true] {
+                        let mut inner: Vec<Cond> = guards.clone();
+                        inner.push(if truth { cond.clone() } else { cond.clone().negated() });
+                        pending.push((inner, decided(&term, &cond, truth)));
+                    }
+                }
+                None => all.push((guards, term)),
+            }
+        }
+        if let [(guards, whole)] = all.as_slice()
+            && guards.is_empty()
+        {
+            let whole = self.inside(whole);
+            return self.fit(&whole, algebra).then(|| vec![Monomial::of(vec![whole])]);
+        }
+        let mut monomials = Vec::new();
+        for (guards, term) in all {
+            let inner = self.given(guards.clone(), |normal| normal.monomials(&term, algebra))?;
+            monomials.extend(inner.into_iter().map(|mut monomial| {
+                monomial.guards.extend(guards.iter().cloned());
+                monomial
+            }));
+        }
+        Some(monomials)
+    }
+
+    /// In a ring a factor must be finite, defined and free of errors, for all symbols
+    /// that satisfy the facts.
+    fn fit(&self, factor: &Term, algebra: Algebra) -> bool {
+        algebra != Algebra::Ring || self.is_tame(factor)
+    }
+
+    /// Finite, defined and free of errors under the facts.
+    pub(super) fn is_tame(&self, factor: &Term) -> bool {
+        let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
+        let mut probe = Encoder::new(self.mode, known);
+        let Ok(enc) = probe.term(factor) else { return false };
+        let flags = match enc.data {
+            Data::Real { pinf, ninf, .. } => vec![pinf, ninf, enc.err, enc.bot],
+            _ => vec![enc.err, enc.bot],
+        };
+        probe.excludes(&flags)
+    }
+
+    /// A condition that has a truth value everywhere: no division in it may fail.
+    fn total(&self, cond: &Cond) -> bool {
+        match cond {
+            Cond::True | Cond::False => true,
+            Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => {
+                crate::encode::divisors(p).iter().all(|d| self.holds(&Cond::ne(d, &Size::zero())))
+            }
+            Cond::And(parts) | Cond::Or(parts) => parts.iter().all(|part| self.total(part)),
+        }
+    }
+}
+
+fn negated(mut monomials: Vec<Monomial>) -> Vec<Monomial> {
+    for monomial in &mut monomials {
+        monomial.coefficient = -monomial.coefficient.clone();
+    }
+    monomials
+}
+
+/// The rational number that a literal is.
+fn number(lit: &Lit, dtype: DType) -> Option<BigRational> {
+    match (lit, dtype.category()) {
+        (Lit::Int(n), Category::Int | Category::Float) => Some(BigRational::from(n.clone())),
+        (Lit::Decimal(text), Category::Float) => {
+            match Value::literal(text, DType::F64, Domain::Exact).ok()? {
+                Value::Exact(Exact::Rational(value)) => Some((*value).clone()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// The first condition on sizes that a value inside the term hangs on. Reductions are
+/// not entered: their conditions may be about their binders.
+fn first_condition(term: &Term) -> Option<Cond> {
+    match term.form() {
+        Form::If(cond, then, other) => match cond.as_cond() {
+            Some(cond) if !matches!(cond, Cond::True | Cond::False) => Some(cond),
+            _ => [cond, then, other].into_iter().find_map(first_condition),
+        },
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_), args) => args.iter().find_map(first_condition),
+        _ => None,
+    }
+}
+
+/// The term where the condition is true, or where it is false.
+fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
+    let span = term.span();
+    let again = |t: &Term| decided(t, known, truth);
+    match term.form() {
+        Form::If(cond, then, other) => match cond.as_cond() {
+            Some(cond) if cond == *known => again(if truth { then } else { other }),
+            _ => Term::if_(again(cond), again(then), again(other), span),
+        },
+        Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(again).collect(), span),
+        Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => Term::cast(*dtype, again(&args[0]), span),
+        _ => term.clone(),
+    }
+}
+
+/// A literal of a whole number.
+pub(super) fn integer_literal(n: BigInt, dtype: DType, span: rtv_semantics::diag::Span) -> Term {
+    match dtype.category() {
+        Category::Float => Term::lit(Lit::Decimal(n.to_string().into()), dtype, span),
+        _ => {
+            // Modulo two to the width, in the range of the dtype.
+            let modulus = BigInt::one() << dtype.bits();
+            let (least, _) = dtype.int_range().unwrap_or((0, 0));
+            let least = BigInt::from(least);
+            let rest = (&n - &least) % &modulus;
+            let rest = if rest < BigInt::zero() { rest + modulus } else { rest };
+            Term::lit(Lit::Int(rest + least), dtype, span)
+        }
+    }
+}

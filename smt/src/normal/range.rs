@@ -1,0 +1,233 @@
+//! Binders and guards of one monomial: what the guards say about a binder goes into its
+//! range.
+//!
+//! Every step keeps the set of index tuples at which the guards hold, up to a bijection
+//! that is written into the factors.
+
+use num_bigint::BigInt;
+use num_traits::{One, Signed};
+use rtv_semantics::entail::Cond;
+use rtv_semantics::size::{Atom, Size, Sym};
+use rtv_semantics::subst::{Subst, free_syms};
+use rtv_semantics::term::{Binder, Monoid};
+
+use super::monomial::{Algebra, Monomial};
+use super::{Normal, ranges};
+
+/// Steps taken on one monomial and what it is split into.
+const MAX_STEPS: usize = 64;
+
+/// What a step made of a monomial.
+enum Step {
+    Same(Monomial),
+    Changed(Monomial),
+    Split(Vec<Monomial>),
+}
+
+impl Normal<'_> {
+    /// The monomial with its guards used up as far as the facts allow; several where a
+    /// guard is a disjunction, none where the guards contradict the ranges.
+    pub(super) fn narrowed(&mut self, monomial: Monomial, algebra: Algebra) -> Option<Vec<Monomial>> {
+        let (mut pending, mut done, mut steps) = (vec![monomial], Vec::new(), 0);
+        while let Some(monomial) = pending.pop() {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return None;
+            }
+            match self.step(monomial, algebra) {
+                Step::Same(monomial) => done.push(monomial),
+                Step::Changed(monomial) => pending.push(monomial),
+                Step::Split(parts) => pending.extend(parts.into_iter().rev()),
+            }
+        }
+        Some(done)
+    }
+
+    fn step(&mut self, monomial: Monomial, algebra: Algebra) -> Step {
+        let monomial = match self.guard_step(monomial) {
+            Step::Same(monomial) => monomial,
+            other => return other,
+        };
+        for at in 0..monomial.binders.len() {
+            if let Some(step) = self.binder_step(&monomial, at, algebra) {
+                return step;
+            }
+        }
+        Step::Same(monomial)
+    }
+
+    fn guard_step(&mut self, mut monomial: Monomial) -> Step {
+        for at in 0..monomial.guards.len() {
+            let guard = monomial.guards.remove(at);
+            let mut known = ranges(&monomial.binders);
+            known.extend(monomial.guards.iter().cloned());
+            let (follows, fails) =
+                self.given(known, |normal| (normal.holds(&guard), normal.holds(&guard.clone().negated())));
+            if follows {
+                return Step::Changed(monomial);
+            }
+            if fails {
+                return Step::Split(Vec::new());
+            }
+            match guard {
+                Cond::And(parts) => {
+                    monomial.guards.splice(at..at, parts);
+                    return Step::Changed(monomial);
+                }
+                Cond::Or(parts) => return Step::Split(disjoint(&monomial, at, parts)),
+                // `p != 0` is `p > 0` or `p < 0`, where that narrows a binder.
+                Cond::NonZero(p) if monomial.binders.iter().any(|b| unit(&p, &b.sym).is_some()) => {
+                    let (below, above) = (&-&p - &Size::one(), &p - &Size::one());
+                    let parts = vec![Cond::non_neg(below), Cond::non_neg(above)];
+                    return Step::Split(disjoint(&monomial, at, parts));
+                }
+                guard => monomial.guards.insert(at, guard),
+            }
+        }
+        Step::Same(monomial)
+    }
+
+    /// Removes or narrows a binder.
+    fn binder_step(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> Option<Step> {
+        let Binder { sym, extent } = &monomial.binders[at];
+        let others = monomial.binders.iter().enumerate().filter(|(k, _)| *k != at);
+        if others.clone().any(|(_, b)| b.extent.mentions(sym)) {
+            return None;
+        }
+        let before = ranges(&monomial.binders[..at]);
+        let (empty, single) = self.given(before, |normal| {
+            (normal.holds(&Cond::le(extent, &Size::zero())), normal.holds(&Cond::eq(extent, &Size::one())))
+        });
+        if empty {
+            return Some(Step::Split(Vec::new()));
+        }
+        if single {
+            return Some(Step::Changed(self.replaced(monomial, at, &Size::zero(), None)));
+        }
+        if self.is_idle(monomial, at, algebra) {
+            let mut smaller = monomial.clone();
+            smaller.binders.remove(at);
+            return Some(Step::Changed(smaller));
+        }
+        for guard in &monomial.guards {
+            let (p, fixes) = match guard {
+                Cond::Zero(p) => (p, true),
+                Cond::NonNeg(p) => (p, false),
+                _ => continue,
+            };
+            let Some((sign, rest)) = unit(p, sym) else { continue };
+            if fixes {
+                let value = if sign { -&rest } else { rest };
+                let inside = Cond::within(&Size::zero(), &value, extent);
+                let mut fixed = self.replaced(monomial, at, &value, None);
+                fixed.guards.push(inside);
+                return Some(Step::Changed(fixed));
+            }
+            if monomial.binders.iter().any(|b| rest.mentions(&b.sym)) {
+                continue;
+            }
+            let narrowed =
+                if sign { self.from_below(extent, &-&rest) } else { self.from_above(extent, &rest) };
+            if let Some((start, extent)) = narrowed {
+                let value = &Size::sym(sym) + &start;
+                return Some(Step::Changed(self.replaced(monomial, at, &value, Some(extent))));
+            }
+        }
+        None
+    }
+
+    /// A copy for each index changes nothing, and there is one.
+    fn is_idle(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> bool {
+        let Binder { sym, extent } = &monomial.binders[at];
+        let idempotent = matches!(algebra.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All);
+        idempotent
+            && !monomial.factors.iter().any(|f| free_syms(f).contains(sym))
+            && !monomial.guards.iter().any(|g| mentions(g, sym))
+            && !monomial.binders.iter().any(|b| extent.mentions(&b.sym))
+            && self.holds(&Cond::le(&Size::one(), extent))
+    }
+
+    /// The part of `0..extent` from `low` on, if `low` is shown to lie in it.
+    fn from_below(&mut self, extent: &Size, low: &Size) -> Option<(Size, Size)> {
+        let inside = Cond::and([Cond::le(&Size::zero(), low), Cond::le(low, extent)]);
+        self.holds(&inside).then(|| (low.clone(), extent - low))
+    }
+
+    /// The part of `0..extent` up to `last`, if its end is shown to lie in it.
+    fn from_above(&mut self, extent: &Size, last: &Size) -> Option<(Size, Size)> {
+        let end = last + &Size::one();
+        let inside = Cond::and([Cond::le(&Size::zero(), &end), Cond::le(&end, extent)]);
+        self.holds(&inside).then(|| (Size::zero(), end))
+    }
+
+    /// The monomial with `value` for a binder, which stays with the new extent or goes.
+    fn replaced(&mut self, monomial: &Monomial, at: usize, value: &Size, extent: Option<Size>) -> Monomial {
+        let sym = monomial.binders[at].sym.clone();
+        let subst = Subst::new().with_size(&sym, value.clone());
+        let mut new = monomial.clone();
+        match extent {
+            Some(extent) => new.binders[at].extent = extent,
+            None => {
+                new.binders.remove(at);
+            }
+        }
+        new.guards = new.guards.iter().map(|g| subst.cond(g)).filter(|g| *g != Cond::True).collect();
+        new.factors = new.factors.iter().map(|f| subst.term(f, self.fresh)).collect();
+        new
+    }
+
+    /// Binders run so that the first index they occur in increases.
+    pub(super) fn oriented(&mut self, mut monomial: Monomial) -> Monomial {
+        for at in 0..monomial.binders.len() {
+            let Binder { sym, extent } = monomial.binders[at].clone();
+            let falls = monomial.factors.iter().find_map(|f| slope(f, &sym)) == Some(false);
+            let flat = monomial.binders.iter().all(|b| !b.extent.mentions(&sym) && !extent.mentions(&b.sym));
+            if falls && flat {
+                let value = &(&extent - &Size::one()) - &Size::sym(&sym);
+                monomial = self.replaced(&monomial, at, &value, Some(extent));
+            }
+        }
+        monomial
+    }
+}
+
+/// The parts of a disjunction made disjoint, each in a copy of the monomial.
+fn disjoint(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Vec<Monomial> {
+    let mut copies = Vec::new();
+    let mut before = Vec::new();
+    for part in parts {
+        let mut copy = monomial.clone();
+        copy.guards.insert(at, part.clone());
+        copy.guards.extend(before.iter().cloned());
+        copies.push(copy);
+        before.push(part.negated());
+    }
+    copies
+}
+
+/// `p = k + rest` (true) or `p = rest - k` (false), with no other `k` in `p`.
+fn unit(p: &Size, k: &Sym) -> Option<(bool, Size)> {
+    let alone = |m: &[(Atom, u32)]| matches!(m, [(Atom::Sym(s), 1)] if s == k);
+    let (_, coefficient) = p.terms().iter().find(|(m, _)| alone(m))?;
+    if !coefficient.abs().is_one() {
+        return None;
+    }
+    let rest = p - &Size::sym(k).scale(coefficient);
+    (!rest.mentions(k)).then(|| (coefficient.is_positive(), rest))
+}
+
+fn mentions(cond: &Cond, sym: &Sym) -> bool {
+    let mut syms = std::collections::BTreeSet::new();
+    cond.collect_syms(&mut syms);
+    syms.contains(sym)
+}
+
+/// Whether the first size that the symbol occurs in increases with it.
+fn slope(term: &rtv_semantics::term::Term, sym: &Sym) -> Option<bool> {
+    if let Some(size) = term.as_size() {
+        let coefficient = |m: &[(Atom, u32)]| m.iter().any(|(a, _)| matches!(a, Atom::Sym(s) if s == sym));
+        let first = size.terms().iter().find(|(m, _)| coefficient(m));
+        return first.map(|(_, c)| *c > BigInt::from(0));
+    }
+    rtv_semantics::subst::children(term).into_iter().find_map(|child| slope(child, sym))
+}

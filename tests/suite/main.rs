@@ -1,0 +1,14 @@
+//! Tests of the project as a whole, held against data: programs in files, samples of the
+//! language, one meaning by every route, results of PyTorch, the command line, and the
+//! source tree itself.
+//!
+//! * `RTV_BLESS=1` writes what was found into the files of `rtl/` as what is expected.
+
+mod cli;
+mod crosscheck;
+mod files;
+mod folder;
+mod run;
+mod samples;
+mod scalars;
+mod tidy;
