@@ -572,9 +572,12 @@ fn at_call(stop: Stop, name: &Ident, origin: Origin, span: Span) -> Stop {
 /// kinds says more than one that does not.
 fn no_overload(name: &Ident, args: &Arguments, mut refusals: Vec<Diagnostic>, span: Span) -> Diagnostic {
     const OTHER_FORM: [Code; 4] = [Code(103), Code(105), Code(106), Code(201)];
-    let fits = |d: &Diagnostic| !OTHER_FORM.contains(&d.code);
-    if refusals.iter().any(fits) {
-        refusals.retain(fits);
+    // A wrong kind of argument, then a wrong number of axes, says that another form was meant.
+    for other in [&OTHER_FORM[..], &[Code(205)]] {
+        let fits = |d: &Diagnostic| !other.contains(&d.code);
+        if refusals.iter().any(fits) {
+            refusals.retain(fits);
+        }
     }
     let same = refusals.iter().all(|d| d.code == Code(103) && d.span() == refusals[0].span());
     if refusals.len() == 1 || same {

@@ -43,6 +43,10 @@ impl Lower<'_> {
                 }
                 _ => {
                     if let Err(stop) = self.statement(stmt, lets) {
+                        // In a called definition the failure belongs to the call.
+                        if self.depth > 0 {
+                            return Err(stop);
+                        }
                         self.report(stop);
                         self.poison(stmt);
                         failed = true;
