@@ -42,7 +42,8 @@ fn signature(name: &str, params: &[Param], result: &Type, keyword: &str) -> Stri
             Input::Size(_) => {}
         }
     }
-    let given: Vec<&Sym> = params.iter().filter_map(|p| if let Input::Size(s) = &p.input { Some(s) } else { None }).collect();
+    let given: Vec<&Sym> =
+        params.iter().filter_map(|p| if let Input::Size(s) = &p.input { Some(s) } else { None }).collect();
     let generics: Vec<String> = syms
         .iter()
         .filter(|s| !given.contains(s))
@@ -53,7 +54,9 @@ fn signature(name: &str, params: &[Param], result: &Type, keyword: &str) -> Stri
         .iter()
         .map(|p| match &p.input {
             Input::Value(_, ty) => format!("{}: {ty}", p.name),
-            Input::Size(s) => format!("{}: {}", p.name, if s.kind() == SymKind::Int { "int" } else { "size" }),
+            Input::Size(s) => {
+                format!("{}: {}", p.name, if s.kind() == SymKind::Int { "int" } else { "size" })
+            }
         })
         .collect();
     format!("{keyword} {name}{generics}({}) -> {result}", params.join(", "))
@@ -162,7 +165,9 @@ impl Body {
                 format!("{base}[{}]", index.join(", "))
             }
             Form::Comp(binders, body) => format!("[{} for {}]", self.inline(body), binders_text(binders)),
-            Form::Reduce(r) => format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders)),
+            Form::Reduce(r) => {
+                format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders))
+            }
             Form::If(cond, then, otherwise) => {
                 let [cond, then, otherwise] = [cond, then, otherwise].map(|t| self.inline(t));
                 format!("if {cond} {{ {then} }} else {{ {otherwise} }}")
@@ -195,7 +200,9 @@ fn call_text(instance: &Instance, args: &[String]) -> String {
         "einsum" => format!("einsum({}, {})", value(0), args.join(", ")),
         name => {
             let mut all: Vec<String> = args.to_vec();
-            let named = |(k, v): &(std::sync::Arc<str>, String)| if &**k == "pattern" { v.clone() } else { format!("{k} = {v}") };
+            let named = |(k, v): &(std::sync::Arc<str>, String)| {
+                if &**k == "pattern" { v.clone() } else { format!("{k} = {v}") }
+            };
             all.extend(instance.statics.iter().map(named));
             format!("{name}({})", all.join(", "))
         }

@@ -98,7 +98,12 @@ impl Library for Prelude {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, name)| *name);
         let Some(source) = own(name).or_else(|| alias.and_then(own)) else { return Vec::new() };
         let is_op = |item: &&Arc<Item>| matches!(&item.kind, ItemKind::Def(d) if d.kind == DefKind::Op);
-        source.items().iter().filter(is_op).map(|item| Entry { origin: Origin::Library, item: item.clone() }).collect()
+        source
+            .items()
+            .iter()
+            .filter(is_op)
+            .map(|item| Entry { origin: Origin::Library, item: item.clone() })
+            .collect()
     }
 
     fn names(&self) -> Vec<String> {

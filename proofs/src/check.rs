@@ -160,12 +160,14 @@ impl Checker {
         let Some(dtypes) = dtype_choices(task.item) else { return (None, vec![too_many(task.item)]) };
         let opaque = self.instances(task, &with_ranks(&dtypes, Ranks::Opaque));
         let ranked = |ranks: &[usize]| -> Result<Vec<Claim>, Vec<Diagnostic>> {
-            let choices: Vec<Choice> = ranks.iter().flat_map(|r| with_ranks(&dtypes, Ranks::Fixed(*r))).collect();
+            let choices: Vec<Choice> =
+                ranks.iter().flat_map(|r| with_ranks(&dtypes, Ranks::Fixed(*r))).collect();
             self.instances(task, &choices)
         };
         match opaque {
             Ok(claims) => {
-                let samples = if has_rank_variables(task.item) { ranked(&TESTED_RANKS) } else { Ok(claims.clone()) };
+                let samples =
+                    if has_rank_variables(task.item) { ranked(&TESTED_RANKS) } else { Ok(claims.clone()) };
                 match samples {
                     Ok(samples) => (Some(self.decide(task, &claims, &samples, None)), Vec::new()),
                     Err(found) => (None, found),
@@ -210,7 +212,13 @@ impl Checker {
     }
 
     /// Samples, then proves, then samples again. `open` says why nothing is proved.
-    fn decide(&self, task: &Task<'_>, claims: &[Claim], samples: &[Claim], open: Option<String>) -> ClaimResult {
+    fn decide(
+        &self,
+        task: &Task<'_>,
+        claims: &[Claim],
+        samples: &[Claim],
+        open: Option<String>,
+    ) -> ClaimResult {
         let mode = samples.first().map_or(Mode::Exact, |c| c.mode);
         let mut result = self.blank(task, mode.name());
         if self.settings.stage == Stage::Types {
@@ -220,7 +228,7 @@ impl Checker {
         let mut tried = Tried::default();
         let first = FIRST_SAMPLES.min(self.settings.samples);
         if let Some(found) = self.sample(samples, first, &mut tried) {
-            return refuted(result, found, tried.compared);
+            return refuted(result, *found, tried.compared);
         }
         let mut contracts = BTreeMap::new();
         match (&self.prover, mode, open) {
@@ -232,7 +240,7 @@ impl Checker {
         }
         // Proofs are tested too, and what is open is tested the more.
         if let Some(found) = self.sample(samples, self.settings.samples.saturating_sub(first), &mut tried) {
-            let mut result = refuted(result, found, tried.compared);
+            let mut result = refuted(result, *found, tried.compared);
             if contracts.values().all(|f| f.verdict == Verdict::Proved) && !contracts.is_empty() {
                 result.code = Some(Code(799));
                 result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
@@ -245,7 +253,13 @@ impl Checker {
         result
     }
 
-    fn prove(&self, task: &Task<'_>, prover: &Prover, claims: &[Claim], into: &mut BTreeMap<Contract, Finding>) {
+    fn prove(
+        &self,
+        task: &Task<'_>,
+        prover: &Prover,
+        claims: &[Claim],
+        into: &mut BTreeMap<Contract, Finding>,
+    ) {
         for claim in claims {
             if self.settings.timeout.is_some_and(|t| task.started.elapsed() > t) {
                 into.insert(Contract::Value, Finding::unknown("timeout"));
@@ -266,8 +280,10 @@ impl Checker {
     }
 
     fn summarize(&self, result: &mut ClaimResult, claims: &[Claim], mode: Mode, tried: &Tried) {
-        let proved = !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
-        let vacuous = self.prover.as_ref().is_some_and(|p| !claims.is_empty() && claims.iter().all(|c| p.vacuous(c)));
+        let proved =
+            !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
+        let vacuous =
+            self.prover.as_ref().is_some_and(|p| !claims.is_empty() && claims.iter().all(|c| p.vacuous(c)));
         (result.verdict, result.note) = if vacuous {
             (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
         } else if let Mode::Close { .. } = mode {
@@ -298,7 +314,8 @@ impl Checker {
                 break;
             }
             let claim = &claims[tried.draws as usize % claims.len()];
-            let mut sampler = Sampler::new(self.settings.seed.wrapping_mul(0x9e37_79b9).wrapping_add(tried.draws));
+            let mut sampler =
+                Sampler::new(self.settings.seed.wrapping_mul(0x9e37_79b9).wrapping_add(tried.draws));
             let round = tried.draws / claims.len() as u64;
             tried.draws += 1;
             let Some(drawn) = draw(claim, &mut sampler, round) else { continue };
@@ -393,13 +410,13 @@ fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
     }
 }
 
-fn refuted(mut result: ClaimResult, found: Box<Counterexample>, compared: u64) -> ClaimResult {
+fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> ClaimResult {
     result.verdict = Verdict::Refuted;
     result.contracts.insert(found.contract, Finding::refuted());
     result.code = Some(found.code());
     result.note = found.contract.name().into();
     result.samples = compared;
-    result.counterexample = Some(*found);
+    result.counterexample = Some(found);
     result
 }
 
@@ -428,6 +445,7 @@ fn later(code: Code) -> bool {
 /// FNV-1a of the item's canonical text.
 fn identity(item: &Item) -> String {
     let text = rtv_grammar::print::print_item(item);
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    let hash =
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
     format!("{hash:016x}")
 }

@@ -8,15 +8,18 @@ use std::sync::Arc;
 /// Instances beyond this are not enumerated; the claim is `unknown`.
 pub const MAX_CHOICES: usize = 1000;
 
+/// A dtype for each dtype variable, by name.
+pub type DTypes = Vec<(Arc<str>, DType)>;
+
 /// Every assignment of dtypes to the dtype variables of an item, or `None` beyond the
 /// limit. One, the empty one, for an item without any.
-pub fn dtype_choices(item: &Item) -> Option<Vec<Vec<(Arc<str>, DType)>>> {
-    let mut choices: Vec<Vec<(Arc<str>, DType)>> = vec![Vec::new()];
+pub fn dtype_choices(item: &Item) -> Option<Vec<DTypes>> {
+    let mut choices: Vec<DTypes> = vec![Vec::new()];
     for (name, class) in dtype_variables(item) {
         if choices.len() * class.members().len() > MAX_CHOICES {
             return None;
         }
-        let extend = |choice: &Vec<(Arc<str>, DType)>, dtype: &DType| {
+        let extend = |choice: &DTypes, dtype: &DType| {
             let mut longer = choice.clone();
             longer.push((name.clone(), *dtype));
             longer
@@ -26,7 +29,7 @@ pub fn dtype_choices(item: &Item) -> Option<Vec<Vec<(Arc<str>, DType)>>> {
     Some(choices)
 }
 
-pub fn with_ranks(dtypes: &[Vec<(Arc<str>, DType)>], ranks: Ranks) -> Vec<Choice> {
+pub fn with_ranks(dtypes: &[DTypes], ranks: Ranks) -> Vec<Choice> {
     dtypes.iter().map(|dtypes| Choice { dtypes: dtypes.clone(), ranks }).collect()
 }
 

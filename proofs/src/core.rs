@@ -19,7 +19,9 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
         let text = match &item.kind {
             ItemKind::Def(def) if !wanted(&def.name.parts[0].name) => None,
             ItemKind::Rule(rule) if !wanted(&rule.name.name) => None,
-            ItemKind::Def(def) if def.kind == DefKind::Fn => lower.function(item, &choice).map(|f| core_text::function(&f)),
+            ItemKind::Def(def) if def.kind == DefKind::Fn => {
+                lower.function(item, &choice).map(|f| core_text::function(&f))
+            }
             ItemKind::Def(def) if matches!(def.kind, DefKind::Decomp { .. } | DefKind::Impl) => {
                 lower.claim(item, &choice).map(|c| core_text::claim(&c))
             }

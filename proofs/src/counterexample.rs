@@ -63,6 +63,8 @@ impl Counterexample {
 /// `name = text`, further lines indented to stand below the first.
 fn labelled(name: &str, text: &str) -> Vec<String> {
     let indent = " ".repeat(name.chars().count() + 3);
-    let line = |(k, line): (usize, &str)| if k == 0 { format!("{name} = {line}") } else { format!("{indent}{line}") };
+    let line = |(k, line): (usize, &str)| {
+        if k == 0 { format!("{name} = {line}") } else { format!("{indent}{line}") }
+    };
     text.lines().enumerate().map(line).collect()
 }

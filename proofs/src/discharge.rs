@@ -11,7 +11,9 @@ use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::{Monoid, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
-use rtv_smt::{Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver};
+use rtv_smt::{
+    Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -135,10 +137,14 @@ impl<'a> Goal<'a> {
             let shared = || {
                 let term = closed(need);
                 known_closed.iter().any(|g| alpha_eq(g, &term))
-                    || (need.path.is_empty() && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
+                    || (need.path.is_empty()
+                        && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
             };
             if !shared() && !sizes() {
-                return Finding::unknown(format!("`{}` is not shown where the other side is defined", need.text));
+                return Finding::unknown(format!(
+                    "`{}` is not shown where the other side is defined",
+                    need.text
+                ));
             }
         }
         Finding::proved("definedness")

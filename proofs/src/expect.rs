@@ -31,8 +31,12 @@ pub fn expectations(items: &[Item], comments: &[Comment]) -> (Vec<Expectation>, 
             match read(&comment.text) {
                 Some(found) => expectation = found,
                 None => diagnostics.push(
-                    Diagnostic::error(Code(404), comment.span, format!("unknown directive `{}`", comment.text))
-                        .help("#: expect VERDICT [CONTRACT], such as `#: expect refuted value`"),
+                    Diagnostic::error(
+                        Code(404),
+                        comment.span,
+                        format!("unknown directive `{}`", comment.text),
+                    )
+                    .help("#: expect VERDICT [CONTRACT], such as `#: expect refuted value`"),
                 ),
             }
         }

@@ -26,6 +26,11 @@ impl Module {
     /// The module of an operator file of the library, whose own operators are already
     /// known by name.
     pub fn of_library(file: FileId, parsed: Parsed) -> Module {
-        Module { file, items: parsed.file.items, comments: parsed.comments, defs: Defs::new(Prelude::shared()) }
+        Module {
+            file,
+            items: parsed.file.items,
+            comments: parsed.comments,
+            defs: Defs::new(Prelude::shared()),
+        }
     }
 }

@@ -18,7 +18,12 @@ const ROUNDS: usize = 6;
 const MAX_ELEMENTS: usize = 64;
 
 /// The same refutation on an input as small as greedy steps find.
-pub fn shrink(claim: &Claim, mut drawn: Drawn, mut found: Box<Counterexample>, sampler: &mut Sampler) -> Box<Counterexample> {
+pub fn shrink(
+    claim: &Claim,
+    mut drawn: Drawn,
+    mut found: Box<Counterexample>,
+    sampler: &mut Sampler,
+) -> Box<Counterexample> {
     for _ in 0..ROUNDS {
         let Some((smaller, again)) = smaller_sizes(claim, &drawn, &found, sampler) else { break };
         (drawn, found) = (smaller, again);
@@ -75,7 +80,11 @@ fn smaller_sizes(
 }
 
 /// Every element replaced by the simplest value that keeps the refutation.
-fn simpler_values(claim: &Claim, drawn: &Drawn, found: &Counterexample) -> Option<(Drawn, Box<Counterexample>)> {
+fn simpler_values(
+    claim: &Claim,
+    drawn: &Drawn,
+    found: &Counterexample,
+) -> Option<(Drawn, Box<Counterexample>)> {
     let mut best = None;
     let mut current = drawn.clone();
     for k in 0..current.tensors.len() {
@@ -116,6 +125,7 @@ fn simpler_than(value: &Value, of: &Tensor) -> Vec<Value> {
 }
 
 fn with_element(tensor: &Tensor, at: usize, value: Value) -> Tensor {
-    let values = tensor.values().enumerate().map(|(k, v)| if k == at { value.clone() } else { v.clone() }).collect();
+    let values =
+        tensor.values().enumerate().map(|(k, v)| if k == at { value.clone() } else { v.clone() }).collect();
     Tensor::new(tensor.dtype, tensor.shape(), values).unwrap_or_else(|_| tensor.clone())
 }

@@ -93,7 +93,10 @@ fn agrees(a: &Term, b: &Term, mode: Mode, ieee: &Env, exact: &Env) -> Result<(),
         Some(difference) => {
             let place = difference.at.map_or(String::new(), |at| format!(" at {at:?}"));
             let kind = difference.contract.name();
-            Err(Fault::Differs(format!("{kind}s differ{place}: {}\nleft:  {left}\nright: {right}", difference.text)))
+            Err(Fault::Differs(format!(
+                "{kind}s differ{place}: {}\nleft:  {left}\nright: {right}",
+                difference.text
+            )))
         }
     }
 }

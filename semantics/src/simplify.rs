@@ -10,13 +10,14 @@ use crate::arith::{monomial_size, quotient};
 use crate::dtype::DType;
 use crate::entail::{Cond, Entails};
 use crate::scalar::Scalar;
-use crate::size::{Atom, Monomial, Size};
+use crate::size::{Atom, Monomial, Size, Sym};
 use crate::subst::lets;
 use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Rounds of rewriting of one size.
 const ROUNDS: usize = 4;
@@ -325,14 +326,19 @@ impl Terms<'_> {
     }
 
     fn under(&mut self, binders: &[Binder], body: &Term) -> (Vec<Binder>, Term) {
-        let before = self.facts.len();
+        let outer = self.facts.clone();
         let mut new = Vec::new();
         for Binder { sym, extent } in binders {
+            // The extent stands outside of the scope of the symbol.
+            let range = Cond::lt(&Size::sym(sym), extent);
             new.push(Binder { sym: sym.clone(), extent: self.size(extent) });
-            self.facts.push(Cond::lt(&Size::sym(sym), extent));
+            self.facts.retain(|fact| !mentions(fact, sym));
+            if !extent.mentions(sym) {
+                self.facts.push(range);
+            }
         }
         let body = self.term(body);
-        self.facts.truncate(before);
+        self.facts = outer;
         (new, body)
     }
 
@@ -376,6 +382,12 @@ impl Terms<'_> {
             None => new,
         }
     }
+}
+
+fn mentions(fact: &Cond, sym: &Sym) -> bool {
+    let mut syms = BTreeSet::new();
+    fact.collect_syms(&mut syms);
+    syms.contains(sym)
 }
 
 /// The conditions on sizes that hold where the boolean scalar is `truth`.

@@ -244,6 +244,27 @@ fn terms(dtype: DType, depth: u32) -> BoxedStrategy<Term> {
     prop_oneof![1 => leaf(dtype), 8 => calls, 1 => choices, 1 => casts].boxed()
 }
 
+/// Every function that is written out, at all pairs of special values.
+#[test]
+fn special_values() {
+    let texts = ["0.0", "1.0", "-1.5", "2.5", "inf", "-inf"];
+    for fun in ARITHMETIC {
+        for x in texts {
+            for y in texts {
+                let args =
+                    if fun.arity() == 1 { vec![float_lit(x)] } else { vec![float_lit(x), float_lit(y)] };
+                let term = Term::scalar(*fun, args, Span::default());
+                if let Err(fault) = check(&term) {
+                    panic!("{fun} at {x}, {y}: {fault}");
+                }
+                if fun.arity() == 1 {
+                    break;
+                }
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 150, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default()

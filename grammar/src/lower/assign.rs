@@ -182,7 +182,9 @@ fn integer_literal(size: &Size, dtype: DType, span: Span) -> Term {
 fn number_as(number: &Term, dtype: DType) -> Term {
     let span = number.span();
     match number.form() {
-        Form::Lit(lit @ (Lit::Decimal(_) | Lit::Inf | Lit::NegInf | Lit::Nan | Lit::Pi)) if dtype.is_float() => {
+        Form::Lit(lit @ (Lit::Decimal(_) | Lit::Inf | Lit::NegInf | Lit::Nan | Lit::Pi))
+            if dtype.is_float() =>
+        {
             Term::lit(lit.clone(), dtype, span)
         }
         _ => Term::cast(dtype, number.clone(), span),
@@ -211,7 +213,11 @@ fn literal_tensor(l: &mut Lower<'_>, shape: Vec<usize>, leaves: Vec<Term>, dtype
     let extents: Vec<Size> = shape.iter().map(|&n| Size::from(n as i64)).collect();
     if leaves.is_empty() {
         let binders = l.index_over(&extents);
-        return Term::comp(binders, Term::cast(dtype, Term::lit(Lit::Int(0.into()), DType::I64, span), span), span);
+        return Term::comp(
+            binders,
+            Term::cast(dtype, Term::lit(Lit::Int(0.into()), DType::I64, span), span),
+            span,
+        );
     }
     let binders = l.index_over(&extents);
     let at = binders.iter().zip(&extents).fold(Size::zero(), |acc, (b, n)| &(&acc * n) + &Size::sym(&b.sym));
@@ -243,7 +249,9 @@ pub(super) fn same_type(a: &Type, b: &Type, equal: &dyn Fn(&Size, &Size) -> bool
                 && a.shape.len() == b.shape.len()
                 && a.shape.iter().zip(&b.shape).all(|(x, y)| equal(x, y))
         }
-        (Type::Tuple(a), Type::Tuple(b)) => a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same_type(x, y, equal)),
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same_type(x, y, equal))
+        }
         _ => false,
     }
 }

@@ -60,14 +60,20 @@ impl Lower<'_> {
     fn scalar_body(&mut self, value: Value, dtype: Option<DType>, span: Span) -> Result<Term> {
         match &value {
             Value::Term(t) if t.is_scalar() && t.tensor_type().is_some() => Ok(t.clone()),
-            Value::Term(t) if *t.ty() == Type::Size => Ok(Term::cast(dtype.unwrap_or(DType::I64), t.clone(), span)),
+            Value::Term(t) if *t.ty() == Type::Size => {
+                Ok(Term::cast(dtype.unwrap_or(DType::I64), t.clone(), span))
+            }
             other if other.is_scalar() => {
                 let natural = self.natural_dtype(other, span)?;
                 let dtype = dtype.filter(|d| natural.category() <= d.category()).unwrap_or(natural);
                 self.scalar_as(other, dtype, span)
             }
             Value::Poison => Err(Stop::Poisoned),
-            other => fail(201, span, format!("the body of a comprehension is a scalar, found {}", other.describe())),
+            other => fail(
+                201,
+                span,
+                format!("the body of a comprehension is a scalar, found {}", other.describe()),
+            ),
         }
     }
 
@@ -165,7 +171,12 @@ impl Lower<'_> {
 
     /// `x[i, *j, y[k]]` inside a comprehension: one strict index per axis. `None`
     /// when the items are not that.
-    pub(super) fn element_read(&mut self, base: &Term, items: &[ast::IndexItem], span: Span) -> Result<Option<Term>> {
+    pub(super) fn element_read(
+        &mut self,
+        base: &Term,
+        items: &[ast::IndexItem],
+        span: Span,
+    ) -> Result<Option<Term>> {
         let mut index = Vec::new();
         for item in items {
             match item {
@@ -189,7 +200,11 @@ impl Lower<'_> {
         }
         let rank = base.shape().len();
         if index.len() > rank {
-            return fail(205, span, format!("`{}` has {rank} axes, {} indices given", base.ty(), index.len()));
+            return fail(
+                205,
+                span,
+                format!("`{}` has {rank} axes, {} indices given", base.ty(), index.len()),
+            );
         }
         if index.len() < rank {
             return Ok(None);
@@ -204,7 +219,11 @@ impl Lower<'_> {
     fn check_in_range(&self, at: &Term, extent: &Size, span: Span) -> Result<()> {
         let Some(i) = at.as_size() else { return Ok(()) };
         let inside = Cond::within(&Size::zero(), i, extent);
-        if i.as_const().is_some() && extent.as_const().is_some() && self.decide(&inside) == Some(false) && !self.unreachable() {
+        if i.as_const().is_some()
+            && extent.as_const().is_some()
+            && self.decide(&inside) == Some(false)
+            && !self.unreachable()
+        {
             return fail(216, span, format!("index {i} is out of range for an axis of {extent}"));
         }
         Ok(())

@@ -33,7 +33,8 @@ impl Entry {
 
     /// The strings of `@aten("..")`.
     pub fn aten(&self) -> Vec<&str> {
-        let strings = self.item.attrs.iter().filter(|a| a.name.name == "aten").filter_map(|a| a.args.as_ref());
+        let strings =
+            self.item.attrs.iter().filter(|a| a.name.name == "aten").filter_map(|a| a.args.as_ref());
         strings
             .flat_map(|args| match args {
                 ast::Args::List(list) => list.as_slice(),
@@ -88,8 +89,12 @@ impl Defs {
             self.add_item(item, &name.name);
             if space == "call" && !is_op && !self.library.overloads(&name.name).is_empty() {
                 diagnostics.push(
-                    Diagnostic::lint(Code(902), name.span, format!("`{}` hides the operator of that name", name.name))
-                        .help("rename it if the operator was meant"),
+                    Diagnostic::lint(
+                        Code(902),
+                        name.span,
+                        format!("`{}` hides the operator of that name", name.name),
+                    )
+                    .help("rename it if the operator was meant"),
                 );
             }
         }

@@ -26,7 +26,9 @@ impl Lower<'_> {
             ExprKind::Name(name) => self.name(name, span),
             ExprKind::DType(dtype) => Ok(Value::DType(*dtype)),
             ExprKind::Int(value) => Ok(integer_value(value)),
-            ExprKind::Float(text) => Ok(Value::Float(Term::lit(Lit::Decimal(text.as_str().into()), DType::F64, span))),
+            ExprKind::Float(text) => {
+                Ok(Value::Float(Term::lit(Lit::Decimal(text.as_str().into()), DType::F64, span)))
+            }
             ExprKind::Str(text) => Ok(Value::Str(text.clone())),
             ExprKind::Bool(value) => Ok(Value::Bool(*value)),
             ExprKind::Unary { op, arg } => {
@@ -92,14 +94,27 @@ impl Lower<'_> {
         }
     }
 
-    fn if_expr(&mut self, cond: &Expr, then: &Expr, otherwise: &Expr, dtype: Option<DType>, span: Span) -> Result<Value> {
+    fn if_expr(
+        &mut self,
+        cond: &Expr,
+        then: &Expr,
+        otherwise: &Expr,
+        dtype: Option<DType>,
+        span: Span,
+    ) -> Result<Value> {
         let test = self.expr(cond)?;
         let test = match test {
             Value::Bool(true) => return self.expr_as(then, dtype),
             Value::Bool(false) => return self.expr_as(otherwise, dtype),
             Value::Term(t) if *t.ty() == Type::scalar(DType::Bool) => t,
             Value::Poison => return Err(Stop::Poisoned),
-            other => return fail(201, cond.span, format!("a condition is a bool scalar, found {}", other.describe())),
+            other => {
+                return fail(
+                    201,
+                    cond.span,
+                    format!("a condition is a bool scalar, found {}", other.describe()),
+                );
+            }
         };
         let yes = test.as_cond();
         let no = yes.clone().map(|c| c.negated());
@@ -109,8 +124,18 @@ impl Lower<'_> {
     }
 
     /// `if` between two values of one type; number branches take the other's dtype.
-    pub(super) fn choice(&mut self, test: Term, a: Value, b: Value, dtype: Option<DType>, span: Span) -> Result<Value> {
-        if matches!((&a, &b), (Value::Size(_), Value::Size(_))) && dtype.is_none() && self.frame.comprehensions == 0 {
+    pub(super) fn choice(
+        &mut self,
+        test: Term,
+        a: Value,
+        b: Value,
+        dtype: Option<DType>,
+        span: Span,
+    ) -> Result<Value> {
+        if matches!((&a, &b), (Value::Size(_), Value::Size(_)))
+            && dtype.is_none()
+            && self.frame.comprehensions == 0
+        {
             return fail(206, span, "which branch is taken is not known, and a size is needed");
         }
         let scalars = a.is_scalar() && b.is_scalar();
@@ -127,7 +152,15 @@ impl Lower<'_> {
             (self.tensor(&a, span)?, self.tensor(&b, span)?)
         };
         if !super::assign::same_type(a.ty(), b.ty(), &|x, y| self.equal(x, y)) {
-            return fail(206, span, format!("the branches have different types, `{}` and `{}`, and the condition is not known", a.ty(), b.ty()));
+            return fail(
+                206,
+                span,
+                format!(
+                    "the branches have different types, `{}` and `{}`, and the condition is not known",
+                    a.ty(),
+                    b.ty()
+                ),
+            );
         }
         Ok(Value::Term(Term::if_(test, a, b, span)))
     }
@@ -144,12 +177,18 @@ impl Lower<'_> {
                 }
                 self.call_operator(swapped, args, span)
             }
-            ("shape", Value::Term(t)) if t.tensor_type().is_some() => Ok(Value::Tuple(Extents::shape(t.shape().to_vec()))),
+            ("shape", Value::Term(t)) if t.tensor_type().is_some() => {
+                Ok(Value::Tuple(Extents::shape(t.shape().to_vec())))
+            }
             ("dtype", Value::Term(t)) if t.tensor_type().is_some() => Ok(Value::DType(t.dtype())),
             (_, Value::Poison) => Err(Stop::Poisoned),
-            (other, _) => Err(Diagnostic::error(Code(101), name.span, format!("{} has no field `{other}`", value.describe()))
-                .help(format!("methods are functions: `{other}(..)`"))
-                .into()),
+            (other, _) => Err(Diagnostic::error(
+                Code(101),
+                name.span,
+                format!("{} has no field `{other}`", value.describe()),
+            )
+            .help(format!("methods are functions: `{other}(..)`"))
+            .into()),
         }
     }
 
@@ -167,7 +206,9 @@ impl Lower<'_> {
                 let at = if k < 0 { k + list.len() as i64 } else { k };
                 match usize::try_from(at).ok().and_then(|at| list.get(at)) {
                     Some(value) => Ok(value.clone()),
-                    None => fail(216, span, format!("index {k} is out of range for a list of {}", list.len())),
+                    None => {
+                        fail(216, span, format!("index {k} is out of range for a list of {}", list.len()))
+                    }
                 }
             }
             Value::Poison => Err(Stop::Poisoned),
@@ -227,7 +268,8 @@ impl Lower<'_> {
             let Some((Value::Size(axis), at)) = items.positional.first() else {
                 return Ok(Value::Tuple(shape));
             };
-            let axis = axis.as_i64().map_or_else(|| fail(206, *at, "this axis must be a known integer"), Ok)?;
+            let axis =
+                axis.as_i64().map_or_else(|| fail(206, *at, "this axis must be a known integer"), Ok)?;
             return match self.position(axis, &shape.items, 0, *at)? {
                 Some(k) => Ok(Value::Size(shape.items[k].clone())),
                 None => fail(208, *at, "a scalar has no axes"),
@@ -245,9 +287,13 @@ impl Lower<'_> {
         if let Args::Generator { body, binders } = args {
             return match Monoid::from_name(&name.name) {
                 Some(monoid) => self.reduction(monoid, body, binders, dtype, span),
-                None => Err(Diagnostic::error(Code(201), name.span, format!("`{}` does not take a generator", name.name))
-                    .help("sum, prod, max, min, any and all do")
-                    .into()),
+                None => Err(Diagnostic::error(
+                    Code(201),
+                    name.span,
+                    format!("`{}` does not take a generator", name.name),
+                )
+                .help("sum, prod, max, min, any and all do")
+                .into()),
             };
         }
         if matches!(name.name.as_str(), "einsum" | "rearrange" | "reduce_pattern" | "close") {
@@ -307,10 +353,12 @@ impl Lower<'_> {
 
     fn componentwise(&mut self, least: bool, a: &Value, b: &Value, span: Span) -> Result<Value> {
         let index = [a, b].iter().any(|v| matches!(v, Value::Tuple(e) if e.index));
-        let list = |l: &Self, v: &Value, n: usize| -> Result<Vec<Size>> { match v {
-            Value::Size(s) => Ok(vec![s.clone(); n]),
-            other => Ok(l.extents(other, span)?.items),
-        } };
+        let list = |l: &Self, v: &Value, n: usize| -> Result<Vec<Size>> {
+            match v {
+                Value::Size(s) => Ok(vec![s.clone(); n]),
+                other => Ok(l.extents(other, span)?.items),
+            }
+        };
         let count = match (a, b) {
             (Value::Tuple(e), _) | (_, Value::Tuple(e)) => e.items.len(),
             _ => 0,
@@ -363,7 +411,8 @@ fn scalar_function(name: &str) -> Option<Scalar> {
 
 /// A named argument that no parameter has: the framework's other spellings first.
 pub(super) fn unknown_argument(arg: &Ident, function: &str, params: &[ast::Param]) -> Diagnostic {
-    let diagnostic = Diagnostic::error(Code(103), arg.span, format!("`{function}` has no argument `{}`", arg.name));
+    let diagnostic =
+        Diagnostic::error(Code(103), arg.span, format!("`{function}` has no argument `{}`", arg.name));
     let names: Vec<&str> = params.iter().map(|p| p.name.name.as_str()).collect();
     let other = super::refuse::framework_argument(&arg.name).filter(|n| names.contains(n));
     match other.or_else(|| super::refuse::nearest(&arg.name, names.iter().copied())) {

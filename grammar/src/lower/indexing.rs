@@ -20,7 +20,11 @@ enum Step {
     /// An i64 scalar; negative counts from the end.
     PickData(Term),
     /// Every `step`-th index from `from`, `length` of them.
-    Range { from: Size, step: Size, length: Size },
+    Range {
+        from: Size,
+        step: Size,
+        length: Size,
+    },
     /// The whole axis.
     Whole(Size),
     NewAxis,
@@ -104,7 +108,8 @@ impl Lower<'_> {
                 }
             }
         }
-        let used = plain.iter().filter(|i| !matches!(i, Item::Ellipsis(_) | Item::Value(Value::None, _))).count();
+        let used =
+            plain.iter().filter(|i| !matches!(i, Item::Ellipsis(_) | Item::Value(Value::None, _))).count();
         let ellipses = plain.iter().filter(|i| matches!(i, Item::Ellipsis(_))).count();
         if used > rank || ellipses > 1 {
             return fail(205, span, format!("`{}` has {rank} axes, {used} indices given", base.ty()));
@@ -128,9 +133,13 @@ impl Lower<'_> {
         }
         steps.extend(base.shape()[axis..].iter().cloned().map(Step::Whole));
         if steps.iter().filter(|s| matches!(s, Step::Gather(_))).count() > 1 {
-            return Err(Diagnostic::error(Code(291), span, "several index tensors at once are not supported yet")
-                .help("write a comprehension: `[x[i[k], j[k]] for k in K]`")
-                .into());
+            return Err(Diagnostic::error(
+                Code(291),
+                span,
+                "several index tensors at once are not supported yet",
+            )
+            .help("write a comprehension: `[x[i[k], j[k]] for k in K]`")
+            .into());
         }
         Ok(steps)
     }
@@ -159,7 +168,11 @@ impl Lower<'_> {
                 Ok(Step::Gather(t))
             }
             Value::Poison => Err(Stop::Poisoned),
-            other => fail(201, at, format!("an index is an integer or an integer tensor, found {}", other.describe())),
+            other => fail(
+                201,
+                at,
+                format!("an index is an integer or an integer tensor, found {}", other.describe()),
+            ),
         }
     }
 
@@ -168,9 +181,13 @@ impl Lower<'_> {
             return Ok(());
         }
         let group = rtv_semantics::types::extent_text(extent);
-        Err(Diagnostic::error(Code(211), at, format!("this index may fall inside `{group}`, which is any number of axes"))
-            .help("index from the right with `...` first")
-            .into())
+        Err(Diagnostic::error(
+            Code(211),
+            at,
+            format!("this index may fall inside `{group}`, which is any number of axes"),
+        )
+        .help("index from the right with `...` first")
+        .into())
     }
 
     /// Whether an index counts from the end; its sign must be known.
@@ -194,7 +211,14 @@ impl Lower<'_> {
         Ok(self.lesser(&s, extent))
     }
 
-    fn slice(&mut self, from: Option<&Expr>, to: Option<&Expr>, step: Option<&Expr>, extent: &Size, at: Span) -> Result<Step> {
+    fn slice(
+        &mut self,
+        from: Option<&Expr>,
+        to: Option<&Expr>,
+        step: Option<&Expr>,
+        extent: &Size,
+        at: Span,
+    ) -> Result<Step> {
         let step = match step {
             None => Size::one(),
             Some(expr) => {
@@ -203,14 +227,19 @@ impl Lower<'_> {
             }
         };
         if !self.holds(&Cond::le(&Size::one(), &step)) {
-            return Err(Diagnostic::error(Code(219), at, format!("the step `{step}` of a slice is not known to be positive"))
-                .help(format!("add `requires {step} >= 1`, or use `flip` for a reversal"))
-                .into());
+            return Err(Diagnostic::error(
+                Code(219),
+                at,
+                format!("the step `{step}` of a slice is not known to be positive"),
+            )
+            .help(format!("add `requires {step} >= 1`, or use `flip` for a reversal"))
+            .into());
         }
         let from = from.map_or(Ok(Size::zero()), |e| self.bound(e, extent))?;
         let to = to.map_or(Ok(extent.clone()), |e| self.bound(e, extent))?;
         let span = self.greater(&(&to - &from), &Size::zero());
-        let length = if step.is_one() { span } else { self.quotient(&(&(&span + &step) - &Size::one()), &step) };
+        let length =
+            if step.is_one() { span } else { self.quotient(&(&(&span + &step) - &Size::one()), &step) };
         Ok(Step::Range { from, step, length })
     }
 
@@ -219,7 +248,9 @@ impl Lower<'_> {
         let cond = Cond::within(&Size::zero(), at, extent);
         match self.decide(&cond) {
             Some(true) => {}
-            Some(false) => return fail(216, span, format!("index {at} is out of range for an axis of {extent}")),
+            Some(false) => {
+                return fail(216, span, format!("index {at} is out of range for an axis of {extent}"));
+            }
             None => requires.push(Require {
                 cond: Term::cond(&cond, span),
                 class: ErrorClass::Index,

@@ -46,10 +46,14 @@ pub fn dtype_variables(item: &Item) -> Vec<(Arc<str>, DTypeClass)> {
         ItemKind::Def(def) => &def.generics,
         ItemKind::Rule(rule) => &rule.generics,
         ItemKind::Vjp { generics, .. } => generics,
-        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => return Vec::new(),
+        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => {
+            return Vec::new();
+        }
     };
     let variable = |g: &ast::Generic| match g {
-        ast::Generic::DType { name, class } => Some((name.name.as_str().into(), DTypeClass::from_name(&class.name)?)),
+        ast::Generic::DType { name, class } => {
+            Some((name.name.as_str().into(), DTypeClass::from_name(&class.name)?))
+        }
         _ => None,
     };
     generics.iter().filter_map(variable).collect()
@@ -89,7 +93,9 @@ impl<'a> Lower<'a> {
                 let span = path.parts.last().map_or(item.span, |p| p.span);
                 fail(590, span, "derivatives are not supported yet")
             }
-            ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => Err(Stop::Poisoned),
+            ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => {
+                Err(Stop::Poisoned)
+            }
         })
     }
 
@@ -134,7 +140,9 @@ impl<'a> Lower<'a> {
             match clause {
                 RuleClause::Clause(Clause::Requires(_)) => {}
                 RuleClause::Clause(Clause::Upto(m)) => mode = self.mode(m)?,
-                RuleClause::Clause(_) => return fail(491, rule.name.span, "a rule has `requires`, `upto` and `let` clauses only"),
+                RuleClause::Clause(_) => {
+                    return fail(491, rule.name.span, "a rule has `requires`, `upto` and `let` clauses only");
+                }
                 RuleClause::Let { pat, value } => {
                     let value = self.expr(value)?;
                     self.bind_pattern(pat, value, &mut lets)?;
@@ -162,7 +170,13 @@ impl<'a> Lower<'a> {
 
     /// A side that is a bare literal (`A - A => 0.0`) takes the other's dtype and
     /// shape is compared as written.
-    fn same_literal_dtype(&mut self, lhs: Term, rhs: Term, l: &ast::Expr, r: &ast::Expr) -> Result<(Term, Term)> {
+    fn same_literal_dtype(
+        &mut self,
+        lhs: Term,
+        rhs: Term,
+        l: &ast::Expr,
+        r: &ast::Expr,
+    ) -> Result<(Term, Term)> {
         let literal = |e: &ast::Expr| match &e.kind {
             ExprKind::Int(_) | ExprKind::Float(_) => true,
             ExprKind::Unary { arg, .. } => matches!(arg.kind, ExprKind::Int(_) | ExprKind::Float(_)),
@@ -210,9 +224,13 @@ impl<'a> Lower<'a> {
             reference = Some(self.call_operator(&op.name, values, op.span)?);
         }
         let Some(reference) = reference else {
-            return Err(Diagnostic::error(Code(492), name.span, format!("`{}` does not say what it refines", name.name))
-                .help("add `refines OP(..)`")
-                .into());
+            return Err(Diagnostic::error(
+                Code(492),
+                name.span,
+                format!("`{}` does not say what it refines", name.name),
+            )
+            .help("add `refines OP(..)`")
+            .into());
         };
         let lhs = self.result_term(reference, None, name.span)?;
         let expected = match &def.ret {
@@ -245,8 +263,13 @@ impl<'a> Lower<'a> {
         choice: &Choice,
     ) -> Result<Declared> {
         let kinds = generics_of(generics)?;
-        let mut declared =
-            Declared { params: Vec::new(), syms: Vec::new(), ranks: Vec::new(), facts: Vec::new(), requires: Vec::new() };
+        let mut declared = Declared {
+            params: Vec::new(),
+            syms: Vec::new(),
+            ranks: Vec::new(),
+            facts: Vec::new(),
+            requires: Vec::new(),
+        };
         for generic in generics {
             self.declare_generic(generic, choice, &mut declared);
         }
@@ -282,9 +305,9 @@ impl<'a> Lower<'a> {
             ast::Generic::Rank(name) => {
                 let syms: Vec<Sym> = match choice.ranks {
                     Ranks::Opaque => vec![self.fresh_sym(SymKind::Group, &name.name)],
-                    Ranks::Fixed(rank) => {
-                        (0..rank).map(|k| self.fresh_sym(SymKind::Size, &format!("{}{k}", name.name))).collect()
-                    }
+                    Ranks::Fixed(rank) => (0..rank)
+                        .map(|k| self.fresh_sym(SymKind::Size, &format!("{}{k}", name.name)))
+                        .collect(),
                 };
                 let extents: Vec<Size> = syms.iter().map(Size::sym).collect();
                 declared.syms.extend(syms);
@@ -307,14 +330,20 @@ impl<'a> Lower<'a> {
         // A generic of the same name is this parameter: `fn f[H](x: .., H: size)`.
         let generic = kinds.get(&param.name.name) == Some(&GenericKind::Size);
         let sym = match self.lookup(&param.name.name) {
-            Some(Value::Size(s)) if generic && s.as_sym().is_some() => s.as_sym().cloned().expect("invariant: just seen"),
+            Some(Value::Size(s)) if generic && s.as_sym().is_some() => {
+                s.as_sym().cloned().expect("invariant: just seen")
+            }
             _ => self.fresh_sym(kind, &param.name.name),
         };
         self.bind(&param.name.name, Value::Size(Size::sym(&sym)));
         if !declared.syms.contains(&sym) {
             declared.syms.push(sym.clone());
         }
-        declared.params.push(Param { name: param.name.name.as_str().into(), input: Input::Size(sym), span: param.span });
+        declared.params.push(Param {
+            name: param.name.name.as_str().into(),
+            input: Input::Size(sym),
+            span: param.span,
+        });
     }
 
     fn declare_param(&mut self, param: &ast::Param, kinds: &Generics, declared: &mut Declared) -> Result<()> {
@@ -337,7 +366,9 @@ impl<'a> Lower<'a> {
                 Ok(())
             }
             ParamKind::Function => fail(296, param.span, "functions as values are not supported yet"),
-            ParamKind::List => fail(297, param.span, "a list of tensors as a parameter of a claim is not supported yet"),
+            ParamKind::List => {
+                fail(297, param.span, "a list of tensors as a parameter of a claim is not supported yet")
+            }
             kind => match &param.default {
                 // A static parameter is elaborated at its default; a claim over every
                 // value of it is not decided.
@@ -349,7 +380,11 @@ impl<'a> Lower<'a> {
                 None => Err(Diagnostic::error(
                     Code(490),
                     param.span,
-                    format!("`{}` stands for every {}, which is not supported yet", param.name.name, kind_text(&kind)),
+                    format!(
+                        "`{}` stands for every {}, which is not supported yet",
+                        param.name.name,
+                        kind_text(&kind)
+                    ),
                 )
                 .help("state it for one value")
                 .into()),
@@ -367,11 +402,18 @@ impl<'a> Lower<'a> {
                 None => {
                     let cond = self.all_of(t, expr.span)?;
                     let text = crate::print::print_expr(expr);
-                    declared.requires.push(Require { cond, class: ErrorClass::Requires, text, span: expr.span });
+                    declared.requires.push(Require {
+                        cond,
+                        class: ErrorClass::Requires,
+                        text,
+                        span: expr.span,
+                    });
                     return Ok(());
                 }
             },
-            other => return fail(201, expr.span, format!("expected a condition, found {}", other.describe())),
+            other => {
+                return fail(201, expr.span, format!("expected a condition, found {}", other.describe()));
+            }
         };
         declared.facts.push(cond.clone());
         self.facts.push(cond);
@@ -412,9 +454,13 @@ impl<'a> Lower<'a> {
                 "atol" => atol = Some(number),
                 "ulp" => ulp = Some(number as u64),
                 other => {
-                    return Err(Diagnostic::error(Code(402), name.span, format!("`close` has no bound `{other}`"))
-                        .help("the bounds are `rtol`, `atol` and `ulp`")
-                        .into());
+                    return Err(Diagnostic::error(
+                        Code(402),
+                        name.span,
+                        format!("`close` has no bound `{other}`"),
+                    )
+                    .help("the bounds are `rtol`, `atol` and `ulp`")
+                    .into());
                 }
             }
         }
@@ -439,7 +485,21 @@ fn claim(statement: Statement<'_>, declared: Declared, choice: &Choice) -> Claim
     let Statement { name, kind, mode, directed, lhs, rhs, span } = statement;
     let Declared { params, syms, ranks, facts, requires } = declared;
     let dtypes = choice.dtypes.clone();
-    Claim { name: name.into(), kind, mode, directed, syms, ranks, dtypes, params, facts, requires, lhs, rhs, span }
+    Claim {
+        name: name.into(),
+        kind,
+        mode,
+        directed,
+        syms,
+        ranks,
+        dtypes,
+        params,
+        facts,
+        requires,
+        lhs,
+        rhs,
+        span,
+    }
 }
 
 fn clauses_of(clauses: &[Clause]) -> impl Iterator<Item = &[ast::Expr]> {

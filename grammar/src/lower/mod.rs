@@ -11,6 +11,7 @@
 //! is still checked.
 
 mod assign;
+mod bind;
 mod broadcast;
 mod call;
 mod comprehension;

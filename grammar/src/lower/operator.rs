@@ -62,9 +62,7 @@ impl Lower<'_> {
                 Some(literal) => literal,
                 None => Term::scalar(Scalar::Neg, vec![t.clone()], span),
             })),
-            (UnaryOp::Neg, Value::Tuple(e)) => {
-                Ok(Value::Tuple(e.like(e.items.iter().map(|s| -s).collect())))
-            }
+            (UnaryOp::Neg, Value::Tuple(e)) => Ok(Value::Tuple(e.like(e.items.iter().map(|s| -s).collect()))),
             (UnaryOp::Not, Value::Bool(b)) => Ok(Value::Bool(!b)),
             (UnaryOp::Not, Value::Term(t)) if t.as_cond().is_some() => {
                 let cond = t.as_cond().expect("invariant: just seen").negated();
@@ -111,7 +109,9 @@ impl Lower<'_> {
             (BinaryOp::Or, Value::Bool(false), x) | (BinaryOp::Or, x, Value::Bool(false)) if is_truth(x) => {
                 Some(x.clone())
             }
-            (BinaryOp::And, Value::Bool(false), x) | (BinaryOp::And, x, Value::Bool(false)) if is_truth(x) => {
+            (BinaryOp::And, Value::Bool(false), x) | (BinaryOp::And, x, Value::Bool(false))
+                if is_truth(x) =>
+            {
                 Some(Value::Bool(false))
             }
             (BinaryOp::Or, Value::Bool(true), x) | (BinaryOp::Or, x, Value::Bool(true)) if is_truth(x) => {
@@ -187,7 +187,13 @@ impl Lower<'_> {
             BinaryOp::Rem => a - &(b * &self.quotient(a, b)),
             BinaryOp::Pow => match b.as_const().and_then(|c| c.to_u32()) {
                 Some(n) if n <= MAX_SIZE_POWER => (0..n).fold(Size::one(), |acc, _| &acc * a),
-                _ => return fail(201, span, format!("`{a} ** {b}` is not a size: the exponent is not a small number")),
+                _ => {
+                    return fail(
+                        201,
+                        span,
+                        format!("`{a} ** {b}` is not a size: the exponent is not a small number"),
+                    );
+                }
             },
             _ => return fail(201, span, "this operator does not apply to integers"),
         })
@@ -211,8 +217,15 @@ impl Lower<'_> {
             let message = format!("arithmetic on `{group}`, which runs over any number of axes");
             return fail(211, span, message);
         }
-        let items = a.iter().zip(&b).map(|(x, y)| self.size_arithmetic(op, x, y, span)).collect::<Result<_>>()?;
-        let like = if let Value::Tuple(a) = lhs { a } else if let Value::Tuple(b) = rhs { b } else { return Ok(None) };
+        let items =
+            a.iter().zip(&b).map(|(x, y)| self.size_arithmetic(op, x, y, span)).collect::<Result<_>>()?;
+        let like = if let Value::Tuple(a) = lhs {
+            a
+        } else if let Value::Tuple(b) = rhs {
+            b
+        } else {
+            return Ok(None);
+        };
         let index = [lhs, rhs].iter().any(|v| matches!(v, Value::Tuple(e) if e.index));
         Ok(Some(Value::Tuple(super::value::Extents { index, ..like.like(items) })))
     }

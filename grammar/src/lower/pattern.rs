@@ -68,16 +68,33 @@ impl Lower<'_> {
         let output = output_axes(&pattern.output, &axes)?;
         let statics = vec![("pattern".into(), format!("{text:?}"))];
         let body = |l: &mut Self, params: &[Term]| l.contraction(&axes, &places, &output, params, span);
-        self.pattern_call("einsum", statics, terms.into_iter().map(|(t, _)| t).collect(), Vec::new(), body, span)
+        self.pattern_call(
+            "einsum",
+            statics,
+            terms.into_iter().map(|(t, _)| t).collect(),
+            Vec::new(),
+            body,
+            span,
+        )
     }
 
     /// The names of one operand's axes; extents of one name are equal or 1.
-    fn operand_axes(&mut self, side: &[PatternAxis], term: &Term, axes: &mut Axes, at: Span) -> Result<Vec<String>> {
+    fn operand_axes(
+        &mut self,
+        side: &[PatternAxis],
+        term: &Term,
+        axes: &mut Axes,
+        at: Span,
+    ) -> Result<Vec<String>> {
         let shape = term.shape();
         let dots = side.iter().filter(|a| a.kind == PatternAxisKind::Ellipsis).count();
         let named = side.len() - dots;
         if named > shape.len() || (dots == 0 && named != shape.len()) {
-            return fail(205, at, format!("the pattern names {named} axes, `{}` has {}", term.ty(), shape.len()));
+            return fail(
+                205,
+                at,
+                format!("the pattern names {named} axes, `{}` has {}", term.ty(), shape.len()),
+            );
         }
         let spare = shape.len() - named;
         let mut names = Vec::new();
@@ -98,7 +115,8 @@ impl Lower<'_> {
                     axes.extents.insert(name.clone(), extent.clone());
                 }
                 Some(known) => {
-                    let joined = self.broadcast_shapes(std::slice::from_ref(known), std::slice::from_ref(extent), at)?;
+                    let joined =
+                        self.broadcast_shapes(std::slice::from_ref(known), std::slice::from_ref(extent), at)?;
                     axes.extents.insert(name.clone(), joined[0].clone());
                 }
             }
@@ -131,8 +149,12 @@ impl Lower<'_> {
             });
         }
         let product = product.expect("invariant: at least one operand");
-        let summed: Vec<Binder> =
-            axes.order.iter().filter(|n| !output.contains(n)).map(|n| binder_of[n.as_str()].clone()).collect();
+        let summed: Vec<Binder> = axes
+            .order
+            .iter()
+            .filter(|n| !output.contains(n))
+            .map(|n| binder_of[n.as_str()].clone())
+            .collect();
         let scalar = if summed.is_empty() { product } else { self.einsum_sum(summed, product, span)? };
         let binders = output.iter().map(|n| binder_of[n.as_str()].clone()).collect();
         Ok(Term::comp(binders, scalar, span))
@@ -169,7 +191,9 @@ impl Lower<'_> {
         }
         let output = output_groups(&pattern.output, &axes, term.shape().len())?;
         let mut statics = vec![("pattern".into(), format!("{text:?}"))];
-        statics.extend(arguments.named.iter().map(|(n, ..)| (n.name.as_str().into(), axes.extents[&n.name].to_string())));
+        statics.extend(
+            arguments.named.iter().map(|(n, ..)| (n.name.as_str().into(), axes.extents[&n.name].to_string())),
+        );
         let body = |l: &mut Self, params: &[Term]| l.rearranged(&axes, &input, &output, &params[0], span);
         self.pattern_call("rearrange", statics, vec![term], requires, body, span)
     }
@@ -187,7 +211,11 @@ impl Lower<'_> {
         let dots = side.iter().filter(|a| a.kind == PatternAxisKind::Ellipsis).count();
         let fixed = side.len() - dots;
         if fixed > shape.len() || (dots == 0 && fixed != shape.len()) {
-            return fail(205, at, format!("the pattern has {fixed} axes, `{}` has {}", term.ty(), shape.len()));
+            return fail(
+                205,
+                at,
+                format!("the pattern has {fixed} axes, `{}` has {}", term.ty(), shape.len()),
+            );
         }
         let mut groups: Vec<Vec<String>> = Vec::new();
         for axis in side {
@@ -203,10 +231,19 @@ impl Lower<'_> {
                 }
                 PatternAxisKind::Int(1) => {
                     let extent = extent.expect("invariant: counted above");
-                    self.require_size(Cond::eq(extent, &Size::one()), format!("{extent} == 1"), ErrorClass::Shape, axis.span, at, requires)?;
+                    self.require_size(
+                        Cond::eq(extent, &Size::one()),
+                        format!("{extent} == 1"),
+                        ErrorClass::Shape,
+                        axis.span,
+                        at,
+                        requires,
+                    )?;
                     groups.push(Vec::new());
                 }
-                PatternAxisKind::Int(_) => return fail(213, axis.span, "only the axis `1` can be written as a number"),
+                PatternAxisKind::Int(_) => {
+                    return fail(213, axis.span, "only the axis `1` can be written as a number");
+                }
                 PatternAxisKind::Name(_) | PatternAxisKind::Group(_) => {
                     let parts = match &axis.kind {
                         PatternAxisKind::Group(parts) => parts.clone(),
@@ -252,19 +289,37 @@ impl Lower<'_> {
                 axes.extents.insert(name.clone(), solution);
             }
             [a, b, ..] => {
-                return Err(Diagnostic::error(Code(213), axis_at, format!("the extents of `{a}` and `{b}` are not determined"))
-                    .help(format!("give one: `{a} = ..`"))
-                    .into());
+                return Err(Diagnostic::error(
+                    Code(213),
+                    axis_at,
+                    format!("the extents of `{a}` and `{b}` are not determined"),
+                )
+                .help(format!("give one: `{a} = ..`"))
+                .into());
             }
         }
         let product = Size::product(names.iter().map(|n| &axes.extents[n]));
         if product != *extent {
-            self.require_size(Cond::eq(&product, extent), format!("{product} == {extent}"), ErrorClass::Shape, axis_at, at, requires)?;
+            self.require_size(
+                Cond::eq(&product, extent),
+                format!("{product} == {extent}"),
+                ErrorClass::Shape,
+                axis_at,
+                at,
+                requires,
+            )?;
         }
         Ok(names)
     }
 
-    fn rearranged(&mut self, axes: &Axes, input: &[Vec<String>], output: &[Vec<String>], x: &Term, span: Span) -> Result<Term> {
+    fn rearranged(
+        &mut self,
+        axes: &Axes,
+        input: &[Vec<String>],
+        output: &[Vec<String>],
+        x: &Term,
+        span: Span,
+    ) -> Result<Term> {
         let extent = |group: &Vec<String>| Size::product(group.iter().map(|n| &axes.extents[n]));
         let shape: Vec<Size> = output.iter().map(extent).collect();
         let binders = self.index_over(&shape);
@@ -342,9 +397,12 @@ fn output_groups(side: &[PatternAxis], axes: &Axes, rank: usize) -> Result<Vec<V
         match &axis.kind {
             PatternAxisKind::Name(name) => groups.push(vec![name.clone()]),
             PatternAxisKind::Int(1) => groups.push(Vec::new()),
-            PatternAxisKind::Int(_) => return fail(213, axis.span, "only the axis `1` can be written as a number"),
+            PatternAxisKind::Int(_) => {
+                return fail(213, axis.span, "only the axis `1` can be written as a number");
+            }
             PatternAxisKind::Ellipsis => {
-                groups.extend((0..rank).map(ellipsis_axis).filter(|n| axes.order.contains(n)).map(|n| vec![n]));
+                groups
+                    .extend((0..rank).map(ellipsis_axis).filter(|n| axes.order.contains(n)).map(|n| vec![n]));
             }
             PatternAxisKind::Group(parts) => {
                 let mut names = Vec::new();

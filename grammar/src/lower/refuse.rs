@@ -49,7 +49,11 @@ pub(super) fn framework_argument(name: &str) -> Option<&'static str> {
 /// The candidate with the least edit distance, if it is near enough to be meant.
 pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let limit = name.len().div_ceil(3);
-    candidates.map(|c| (strsim::damerau_levenshtein(name, c), c)).filter(|(d, _)| *d <= limit).min().map(|(_, c)| c)
+    candidates
+        .map(|c| (strsim::damerau_levenshtein(name, c), c))
+        .filter(|(d, _)| *d <= limit)
+        .min()
+        .map(|(_, c)| c)
 }
 
 impl Lower<'_> {
@@ -84,7 +88,9 @@ impl Lower<'_> {
             "fold" | "scan" | "reduce" => (292, "ordered folds and declared monoids are"),
             "old" | "noalias" | "contiguous" => (390, "storage and aliasing are"),
             "uniform" | "normal" | "randn" | "rand" | "split_key" => (293, "random numbers are"),
-            _ if is_in_place(name) && self.defs.overloads(name, false).is_empty() => (390, "in-place operators are"),
+            _ if is_in_place(name) && self.defs.overloads(name, false).is_empty() => {
+                (390, "in-place operators are")
+            }
             _ => return None,
         };
         Some(Diagnostic::error(Code(code), span, format!("`{name}`: {what} not supported yet")))
@@ -92,8 +98,12 @@ impl Lower<'_> {
 
     pub(super) fn refused_method(&self, name: &Ident) -> Option<Diagnostic> {
         is_in_place(&name.name).then(|| {
-            Diagnostic::error(Code(390), name.span, format!("`{}`: in-place operators are not supported yet", name.name))
-                .help(format!("write the value: `let y = x.{}(..)`", name.name.trim_end_matches('_')))
+            Diagnostic::error(
+                Code(390),
+                name.span,
+                format!("`{}`: in-place operators are not supported yet", name.name),
+            )
+            .help(format!("write the value: `let y = x.{}(..)`", name.name.trim_end_matches('_')))
         })
     }
 }

@@ -54,9 +54,13 @@ pub(super) fn generics_of(list: &[ast::Generic]) -> Result<Generics> {
             ast::Generic::DType { name, class } => match DTypeClass::from_name(&class.name) {
                 Some(c) => (name, GenericKind::DType(c)),
                 None => {
-                    return Err(Diagnostic::error(Code(102), class.span, format!("unknown dtype class `{}`", class.name))
-                        .help("the classes are `any`, `num`, `int` and `float`")
-                        .into());
+                    return Err(Diagnostic::error(
+                        Code(102),
+                        class.span,
+                        format!("unknown dtype class `{}`", class.name),
+                    )
+                    .help("the classes are `any`, `num`, `int` and `float`")
+                    .into());
                 }
             },
         };
@@ -100,9 +104,13 @@ impl Lower<'_> {
             Elem::Name(name) => match self.lookup(&name.name) {
                 Some(Value::DType(dtype)) => Ok(*dtype),
                 Some(Value::Poison) => Err(super::Stop::Poisoned),
-                _ => Err(Diagnostic::error(Code(102), name.span, format!("unknown element type `{}`", name.name))
-                    .help(format!("declare it: `[.., {}: any]`, or use a dtype such as `f32`", name.name))
-                    .into()),
+                _ => Err(Diagnostic::error(
+                    Code(102),
+                    name.span,
+                    format!("unknown element type `{}`", name.name),
+                )
+                .help(format!("declare it: `[.., {}: any]`, or use a dtype such as `f32`", name.name))
+                .into()),
             },
             Elem::Apply { name, args } => {
                 let dtypes = args.iter().map(|e| self.elem(e)).collect::<Result<Vec<_>>>()?;
@@ -122,7 +130,11 @@ impl Lower<'_> {
                 }
                 Dim::Splat(splat) => shape.extend(self.splat(splat)?.items),
                 Dim::Exists(name) => {
-                    return fail(295, name.span, format!("`?{}`: sizes that depend on data are not supported yet", name.name));
+                    return fail(
+                        295,
+                        name.span,
+                        format!("`?{}`: sizes that depend on data are not supported yet", name.name),
+                    );
                 }
             }
         }
@@ -132,26 +144,40 @@ impl Lower<'_> {
     /// A written type, every name being known.
     pub(super) fn declared_type(&mut self, ty: &ast::Type) -> Result<Type> {
         match &ty.kind {
-            TypeKind::Tensor { elem: Elem::Name(name), dims: None, .. } if name.name == "size" => Ok(Type::Size),
+            TypeKind::Tensor { elem: Elem::Name(name), dims: None, .. } if name.name == "size" => {
+                Ok(Type::Size)
+            }
             TypeKind::Tensor { elem, dims, .. } => {
                 let dtype = self.elem(elem)?;
                 let shape = self.dims(dims.as_deref().unwrap_or_default())?;
                 Ok(Type::tensor(dtype, shape))
             }
-            TypeKind::Tuple(parts) => Ok(Type::Tuple(parts.iter().map(|t| self.declared_type(t)).collect::<Result<_>>()?)),
+            TypeKind::Tuple(parts) => {
+                Ok(Type::Tuple(parts.iter().map(|t| self.declared_type(t)).collect::<Result<_>>()?))
+            }
             TypeKind::List(_) => fail(297, ty.span, "a list of tensors is static and cannot be a result"),
             TypeKind::Fn { .. } => fail(296, ty.span, "functions as values are not supported yet"),
         }
     }
 
     /// Binds a generic dtype, or compares with what it is bound to.
-    pub(super) fn match_elem(&mut self, elem: &Elem, actual: DType, generics: &Generics, span: Span) -> Result<()> {
+    pub(super) fn match_elem(
+        &mut self,
+        elem: &Elem,
+        actual: DType,
+        generics: &Generics,
+        span: Span,
+    ) -> Result<()> {
         if let Elem::Name(name) = elem
             && let Some(GenericKind::DType(class)) = generics.get(&name.name)
             && self.lookup(&name.name).is_none()
         {
             if !class.contains(actual) {
-                return fail(204, span, format!("{actual} is not `{class}`, which `{}` stands for", name.name));
+                return fail(
+                    204,
+                    span,
+                    format!("{actual} is not `{class}`, which `{}` stands for", name.name),
+                );
             }
             self.bind(&name.name, Value::DType(actual));
             return Ok(());
@@ -209,14 +235,20 @@ impl Lower<'_> {
                         if generics.get(name) == Some(&GenericKind::Rank) && self.lookup(name).is_none() =>
                     {
                         if splat.is_some() {
-                            return fail(212, s.span, format!("how many axes `*{name}` takes is not determined"));
+                            return fail(
+                                212,
+                                s.span,
+                                format!("how many axes `*{name}` takes is not determined"),
+                            );
                         }
                         splat = Some(name.clone());
                         continue;
                     }
                     _ => self.splat(s)?.items.into_iter().map(Piece::Known).collect(),
                 },
-                Dim::Exists(name) => return fail(295, name.span, "sizes that depend on data are not supported yet"),
+                Dim::Exists(name) => {
+                    return fail(295, name.span, "sizes that depend on data are not supported yet");
+                }
             };
             if splat.is_some() { after.extend(pieces) } else { before.extend(pieces) }
         }
@@ -237,7 +269,9 @@ impl Lower<'_> {
             Piece::Written(expr) => expr,
         };
         match &expr.kind {
-            ExprKind::Name(name) if generics.get(name) == Some(&GenericKind::Size) && self.lookup(name).is_none() => {
+            ExprKind::Name(name)
+                if generics.get(name) == Some(&GenericKind::Size) && self.lookup(name).is_none() =>
+            {
                 if actual.is_group() {
                     let group = extent_text(actual);
                     return fail(211, span, format!("`{group}` is any number of axes, `{name}` is one"));
@@ -267,19 +301,28 @@ impl Lower<'_> {
         let help = if never {
             format!("`{want}` and `{actual}` are never equal here")
         } else {
-            format!("`{want} == {actual}` does not follow from what is known; add `requires {want} == {actual}`")
+            format!(
+                "`{want} == {actual}` does not follow from what is known; add `requires {want} == {actual}`"
+            )
         };
         Err(Diagnostic::error(Code(203), span, message).help(help).into())
     }
 
     /// Solves the equations that matching left: each for at most one generic, in
     /// which it must be linear. Returns the conditions under which the solutions hold.
-    pub(super) fn solve_pending(&mut self, pending: Vec<Pending<'_>>, generics: &Generics) -> Result<Vec<(Cond, Span)>> {
+    pub(super) fn solve_pending(
+        &mut self,
+        pending: Vec<Pending<'_>>,
+        generics: &Generics,
+    ) -> Result<Vec<(Cond, Span)>> {
         let mut conditions = Vec::new();
         for equation in pending {
             let mut unknown: Vec<String> = Vec::new();
             for name in names_in(equation.expr) {
-                if generics.get(&name) == Some(&GenericKind::Size) && self.lookup(&name).is_none() && !unknown.contains(&name) {
+                if generics.get(&name) == Some(&GenericKind::Size)
+                    && self.lookup(&name).is_none()
+                    && !unknown.contains(&name)
+                {
                     unknown.push(name);
                 }
             }
@@ -306,8 +349,13 @@ impl Lower<'_> {
                         _ => None,
                     })
                     .collect();
-                let given = if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) };
-                return fail(203, equation.span, format!("extent `{}` is not `{written}`{given}", equation.actual));
+                let given =
+                    if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) };
+                return fail(
+                    203,
+                    equation.span,
+                    format!("extent `{}` is not `{written}`{given}", equation.actual),
+                );
             }
             conditions.push((cond, equation.span));
         }
@@ -379,7 +427,9 @@ fn names_in(expr: &ast::Expr) -> Vec<String> {
         ExprKind::Name(name) => vec![name.clone()],
         ExprKind::Unary { arg, .. } => names_in(arg),
         ExprKind::Binary { lhs, rhs, .. } => [names_in(lhs), names_in(rhs)].concat(),
-        ExprKind::Call { args: ast::Args::List(args), .. } => args.iter().flat_map(|a| names_in(&a.value)).collect(),
+        ExprKind::Call { args: ast::Args::List(args), .. } => {
+            args.iter().flat_map(|a| names_in(&a.value)).collect()
+        }
         ExprKind::Index { base, .. } => names_in(base),
         _ => Vec::new(),
     }

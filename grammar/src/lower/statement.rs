@@ -58,7 +58,9 @@ impl Lower<'_> {
             return Err(Stop::Poisoned);
         }
         let end = Span { lo: span.hi.saturating_sub(1), ..span };
-        Err(Diagnostic::error(Code(108), end, "the body does not return a value").help("end it with `return`").into())
+        Err(Diagnostic::error(Code(108), end, "the body does not return a value")
+            .help("end it with `return`")
+            .into())
     }
 
     fn statement(&mut self, stmt: &Stmt, lets: &mut Vec<(Var, Term)>) -> Result<()> {
@@ -72,8 +74,12 @@ impl Lower<'_> {
                 _ => fail(390, stmt.span, "writing to storage is not supported yet"),
             },
             StmtKind::Place(expr) => self.bare_place(expr),
-            StmtKind::For { .. } | StmtKind::While { .. } => fail(294, stmt.span, "loops are not supported yet"),
-            StmtKind::If(_) => fail(294, stmt.span, "`if` as a statement that is not last is not supported yet"),
+            StmtKind::For { .. } | StmtKind::While { .. } => {
+                fail(294, stmt.span, "loops are not supported yet")
+            }
+            StmtKind::If(_) => {
+                fail(294, stmt.span, "`if` as a statement that is not last is not supported yet")
+            }
             StmtKind::Assert { .. } => fail(294, stmt.span, "`assert` stands only in a `test` for now"),
             StmtKind::Return(_) => fail(107, stmt.span, "`return` stands last"),
             StmtKind::Error => Err(Stop::Poisoned),
@@ -93,9 +99,16 @@ impl Lower<'_> {
 
     /// Binds a name to a value: tensors by a core `let`, so that what is computed
     /// once is one term; variables and static values directly.
-    pub(super) fn bind_pattern(&mut self, pat: &Pat, value: Value, lets: &mut Vec<(Var, Term)>) -> Result<()> {
+    pub(super) fn bind_pattern(
+        &mut self,
+        pat: &Pat,
+        value: Value,
+        lets: &mut Vec<(Var, Term)>,
+    ) -> Result<()> {
         match (pat, value) {
-            (Pat::Name(name), Value::Term(t)) if !matches!(t.form(), Form::Var(_)) && *t.ty() != Type::Size => {
+            (Pat::Name(name), Value::Term(t))
+                if !matches!(t.form(), Form::Var(_)) && *t.ty() != Type::Size =>
+            {
                 let var = self.fresh_var(&name.name);
                 self.bind(&name.name, Value::Term(Term::var(var.clone(), t.ty().clone(), name.span)));
                 lets.push((var, t));
@@ -116,7 +129,9 @@ impl Lower<'_> {
                     }
                     Value::List(list) => list,
                     Value::Poison => return Err(Stop::Poisoned),
-                    other => return fail(201, *span, format!("expected a tuple, found {}", other.describe())),
+                    other => {
+                        return fail(201, *span, format!("expected a tuple, found {}", other.describe()));
+                    }
                 };
                 if parts.len() != names.len() {
                     return fail(201, *span, format!("{} names for {} parts", names.len(), parts.len()));
@@ -166,7 +181,13 @@ impl Lower<'_> {
             Value::Bool(false) => return self.else_branch(branch, dtype, span),
             Value::Term(t) if *t.ty() == Type::scalar(DType::Bool) => t,
             Value::Poison => return Err(Stop::Poisoned),
-            other => return fail(201, branch.cond.span, format!("a condition is a bool scalar, found {}", other.describe())),
+            other => {
+                return fail(
+                    201,
+                    branch.cond.span,
+                    format!("a condition is a bool scalar, found {}", other.describe()),
+                );
+            }
         };
         let yes = test.as_cond();
         let no = yes.clone().map(|c| c.negated());

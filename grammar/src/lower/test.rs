@@ -109,7 +109,8 @@ impl Lower<'_> {
     fn literal_like(&mut self, literal: &Value, other: &Term, span: Span) -> Result<Term> {
         let natural = self.natural_dtype(literal, span)?;
         let empty = matches!(literal, Value::List(list) if list.is_empty());
-        let dtype = if empty || natural.category() <= other.dtype().category() { other.dtype() } else { natural };
+        let dtype =
+            if empty || natural.category() <= other.dtype().category() { other.dtype() } else { natural };
         self.tensor_as(literal, dtype, span)
     }
 

@@ -12,8 +12,24 @@ use rtv_semantics::size::Size;
 
 /// Names of the index functions, the closed list of the language.
 pub(crate) const INDEX_FUNCTIONS: [&str; 18] = [
-    "pick", "drop", "reduced", "merge", "insert", "replace", "permute", "unpermute", "swap", "broadcast",
-    "expanded", "linear", "unravel", "inside", "infer", "numel", "rank", "unit_axes",
+    "pick",
+    "drop",
+    "reduced",
+    "merge",
+    "insert",
+    "replace",
+    "permute",
+    "unpermute",
+    "swap",
+    "broadcast",
+    "expanded",
+    "linear",
+    "unravel",
+    "inside",
+    "infer",
+    "numel",
+    "rank",
+    "unit_axes",
 ];
 
 /// A static choice of axes, not yet counted from a particular rank.
@@ -168,7 +184,10 @@ impl Lower<'_> {
             Some(group) if !s.index => fail(
                 211,
                 span,
-                format!("the rank is not known: `{}` is any number of axes", rtv_semantics::types::extent_text(group)),
+                format!(
+                    "the rank is not known: `{}` is any number of axes",
+                    rtv_semantics::types::extent_text(group)
+                ),
             ),
             _ => Ok(()),
         }
@@ -205,7 +224,13 @@ impl Lower<'_> {
     /// Positions in `items` named by `dims`, in axis order; `extra` is 1 where a
     /// new axis may stand behind the last one. At rank 0, axes 0 and -1 are legal
     /// and name nothing.
-    pub(super) fn axes_of(&self, dims: &Value, items: &[Size], extra: usize, span: Span) -> Result<Vec<usize>> {
+    pub(super) fn axes_of(
+        &self,
+        dims: &Value,
+        items: &[Size],
+        extra: usize,
+        span: Span,
+    ) -> Result<Vec<usize>> {
         let list = match self.axes(dims, span)? {
             Axes::All => return Ok((0..items.len()).collect()),
             Axes::List(list) => list,
@@ -224,7 +249,13 @@ impl Lower<'_> {
     }
 
     /// The entry that an axis number names.
-    pub(super) fn position(&self, axis: i64, items: &[Size], extra: usize, span: Span) -> Result<Option<usize>> {
+    pub(super) fn position(
+        &self,
+        axis: i64,
+        items: &[Size],
+        extra: usize,
+        span: Span,
+    ) -> Result<Option<usize>> {
         let groups: Vec<usize> = (0..items.len()).filter(|&k| items[k].is_group()).collect();
         let count = (items.len() + extra) as i64;
         let position = if axis < 0 { axis + count } else { axis };
@@ -240,14 +271,19 @@ impl Lower<'_> {
         };
         if !known {
             let group = rtv_semantics::types::extent_text(&items[groups[0]]);
-            return fail(211, span, format!("axis {axis} may lie inside `{group}`, which is any number of axes"));
+            return fail(
+                211,
+                span,
+                format!("axis {axis} may lie inside `{group}`, which is any number of axes"),
+            );
         }
         if items.is_empty() && extra == 0 && (axis == 0 || axis == -1) {
             return Ok(None);
         }
         if position < 0 || position >= count {
             let (low, high) = (-count, count - 1);
-            let range = if count == 0 { "a scalar has no axes".into() } else { format!("{low} to {high} are legal") };
+            let range =
+                if count == 0 { "a scalar has no axes".into() } else { format!("{low} to {high} are legal") };
             return fail(208, span, format!("axis {axis} is out of range: {range}"));
         }
         Ok(Some(position as usize))
@@ -381,14 +417,19 @@ impl Lower<'_> {
         let total = Size::product(&self.extents(&args[1], span)?.items);
         let minus_one = Size::from(-1);
         let holes: Vec<usize> = (0..shape.items.len()).filter(|&k| shape.items[k] == minus_one).collect();
-        if let Some(bad) = shape.items.iter().find(|s| **s != minus_one && self.decide(&Cond::le(&Size::zero(), s)) == Some(false)) {
+        if let Some(bad) = shape
+            .items
+            .iter()
+            .find(|s| **s != minus_one && self.decide(&Cond::le(&Size::zero(), s)) == Some(false))
+        {
             return fail(203, span, format!("invalid extent `{bad}`"));
         }
         let mut items = shape.items.clone();
         match holes[..] {
             [] => {}
             [hole] => {
-                let known = Size::product(shape.items.iter().enumerate().filter(|(k, _)| *k != hole).map(|(_, s)| s));
+                let known =
+                    Size::product(shape.items.iter().enumerate().filter(|(k, _)| *k != hole).map(|(_, s)| s));
                 if known.is_zero() {
                     return fail(203, span, "-1 is ambiguous: the other extents hold no elements");
                 }

@@ -27,7 +27,7 @@ use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::{Fresh, children};
+use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
 use crate::sizes::SizeSolver;
@@ -141,9 +141,10 @@ impl Normal<'_> {
                 let other = self.given(falsity, |normal| normal.term(other));
                 Term::if_(cond, then, other, span)
             }
-            Form::Reduce(Reduce { op, binders, body }) => {
-                let body = self.given(ranges(binders), |normal| normal.term(body));
-                Term::reduce(*op, binders.clone(), body, span)
+            Form::Reduce(reduce) => {
+                let (binders, body) = self.opened(reduce);
+                let body = self.given(ranges(&binders), |normal| normal.term(&body));
+                Term::reduce(reduce.op, binders, body, span)
             }
             _ => term.clone(),
         }
@@ -164,6 +165,18 @@ impl Normal<'_> {
             }
             _ => not(&self.term(inner)),
         }
+    }
+
+    /// Binders and body with fresh symbols: copies of a reduction may come together, and
+    /// a fact about an outer symbol of the same name is none about the binder.
+    fn opened(&mut self, reduce: &Reduce) -> (Vec<Binder>, Term) {
+        let (mut rename, mut binders) = (Subst::new(), Vec::new());
+        for Binder { sym, extent } in &reduce.binders {
+            let new = self.fresh.sym(sym);
+            binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
+            rename = rename.with_size(sym, Size::sym(&new));
+        }
+        (binders, rename.term(&reduce.body, self.fresh))
     }
 
     fn given<R>(&mut self, facts: Vec<Cond>, f: impl FnOnce(&mut Self) -> R) -> R {

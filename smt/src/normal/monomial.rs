@@ -7,7 +7,6 @@ use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::Subst;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
 use super::{Normal, ranges};
@@ -128,14 +127,7 @@ impl Normal<'_> {
     }
 
     fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Vec<Monomial>> {
-        // Fresh binders: two copies of one reduction may be multiplied.
-        let (mut rename, mut binders) = (Subst::new(), Vec::new());
-        for Binder { sym, extent } in &reduce.binders {
-            let new = self.fresh.sym(sym);
-            binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
-            rename = rename.with_size(sym, Size::sym(&new));
-        }
-        let body = rename.term(&reduce.body, self.fresh);
+        let (binders, body) = self.opened(reduce);
         let inner = self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
         let mut all = Vec::new();
         for mut monomial in inner {

@@ -127,7 +127,7 @@ impl Normal<'_> {
                 continue;
             }
             let narrowed =
-                if sign { self.from_below(extent, &-&rest) } else { self.from_above(extent, &rest) };
+                if sign { self.kept_from(extent, &-&rest) } else { self.kept_up_to(extent, &rest) };
             if let Some((start, extent)) = narrowed {
                 let value = &Size::sym(sym) + &start;
                 return Some(Step::Changed(self.replaced(monomial, at, &value, Some(extent))));
@@ -148,13 +148,13 @@ impl Normal<'_> {
     }
 
     /// The part of `0..extent` from `low` on, if `low` is shown to lie in it.
-    fn from_below(&mut self, extent: &Size, low: &Size) -> Option<(Size, Size)> {
+    fn kept_from(&mut self, extent: &Size, low: &Size) -> Option<(Size, Size)> {
         let inside = Cond::and([Cond::le(&Size::zero(), low), Cond::le(low, extent)]);
         self.holds(&inside).then(|| (low.clone(), extent - low))
     }
 
     /// The part of `0..extent` up to `last`, if its end is shown to lie in it.
-    fn from_above(&mut self, extent: &Size, last: &Size) -> Option<(Size, Size)> {
+    fn kept_up_to(&mut self, extent: &Size, last: &Size) -> Option<(Size, Size)> {
         let end = last + &Size::one();
         let inside = Cond::and([Cond::le(&Size::zero(), &end), Cond::le(&end, extent)]);
         self.holds(&inside).then(|| (Size::zero(), end))

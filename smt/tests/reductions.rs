@@ -1,0 +1,428 @@
+//! Nothing false is proved about reductions: random terms with sums and maxima are put
+//! to the prover, in pairs that agree at a few sizes and beside rewritten copies of
+//! themselves (some rewrites are right, some only nearly so). What it calls equal is
+//! evaluated by direct loops at all small sizes, the empty ones included.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use num_bigint::BigInt;
+use proptest::prelude::*;
+use proptest::sample::select;
+use rtv_semantics::diag::Span;
+use rtv_semantics::dtype::DType;
+use rtv_semantics::entail::Cond;
+use rtv_semantics::program::Mode;
+use rtv_semantics::scalar::{Domain, Fault, Scalar, Value, cast};
+use rtv_semantics::size::{Size, Sym, SymKind};
+use rtv_semantics::subst::{Fresh, Subst, free_syms};
+use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term, Var};
+use rtv_semantics::types::Type;
+use rtv_smt::{Budget, Errors, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver};
+
+fn prover() -> &'static ValueProver {
+    static PROVER: OnceLock<ValueProver> = OnceLock::new();
+    PROVER.get_or_init(|| {
+        let solver = Arc::new(Solver::start().expect("invariant: z3 starts"));
+        let sizes = Arc::new(SizeSolver::new(solver.clone(), Budget::PRUNE));
+        ValueProver::new(solver, sizes, Budget::PRUNE)
+    })
+}
+
+/// One assignment: sizes by symbol id, and a seed for the elements.
+struct Point {
+    domain: Domain,
+    sizes: HashMap<u32, i128>,
+    seed: u64,
+}
+
+impl Point {
+    fn size(&self, size: &Size) -> Result<i128, Fault> {
+        let value = size.eval(&|sym| self.sizes.get(&sym.id()).copied());
+        value.map_err(|fault| Fault::Arithmetic(format!("{fault:?}")))
+    }
+
+    /// An element at any index, inside the shape or not.
+    fn element(&self, var: u32, index: i128, dtype: DType) -> Value {
+        let mixed = (self.seed ^ (u64::from(var) << 32) ^ (index as u64)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let texts: &[&str] = match (dtype.is_float(), self.domain) {
+            (true, Domain::Exact) => &["0.0", "1.0", "-1.0", "2.0", "0.5", "-3.0"],
+            (true, Domain::Ieee) => &["0.0", "1.0", "-0.0", "0.1", "1e30", "-1e30", "inf", "nan"],
+            _ => &["0", "1", "-1", "2", "100", "-128"],
+        };
+        let text = texts[(mixed >> 33) as usize % texts.len()];
+        Value::literal(text, dtype, self.domain).expect("invariant: a literal")
+    }
+
+    fn eval(&self, term: &Term) -> Result<Value, Fault> {
+        match term.form() {
+            Form::Var(var) => Ok(self.element(var.id, 0, term.dtype())),
+            Form::Read(base, index) => {
+                let Form::Var(var) = base.form() else { panic!("a read of a parameter") };
+                let index = index[0].as_size().expect("invariant: a size");
+                Ok(self.element(var.id, self.size(index)?, term.dtype()))
+            }
+            Form::Lit(Lit::Bool(b)) => Ok(Value::Bool(*b)),
+            Form::Lit(Lit::Int(n)) => Value::literal(&n.to_string(), term.dtype(), self.domain),
+            Form::Lit(Lit::Decimal(text)) => Value::literal(text, term.dtype(), self.domain),
+            Form::Call(Fun::Cast(to), args) => {
+                let size = self.size(args[0].as_size().expect("invariant: a size"))?;
+                cast(self.domain, DType::I64, *to, &Value::Int(size as i64))
+            }
+            Form::Call(Fun::Scalar(_), _) if term.as_cond().is_some() => {
+                let cond = term.as_cond().expect("invariant: just looked");
+                let truth = cond.eval(&|sym| self.sizes.get(&sym.id()).copied());
+                Ok(Value::Bool(truth.expect("invariant: no divisions")))
+            }
+            Form::Call(Fun::Scalar(fun), args) => {
+                let values = args.iter().map(|arg| self.eval(arg)).collect::<Result<Vec<_>, _>>()?;
+                fun.eval(self.domain, args[0].dtype(), &values)
+            }
+            Form::If(cond, then, other) => match self.eval(cond)? {
+                Value::Bool(true) => self.eval(then),
+                Value::Bool(false) => self.eval(other),
+                _ => Ok(Value::BOTTOM),
+            },
+            Form::Reduce(reduce) => self.reduce(reduce),
+            form => panic!("no such form here: {form:?}"),
+        }
+    }
+
+    fn reduce(&self, reduce: &Reduce) -> Result<Value, Fault> {
+        let [Binder { sym, extent }] = reduce.binders.as_slice() else { panic!("one binder") };
+        let dtype = reduce.body.dtype();
+        let text = match (reduce.op, dtype.is_float()) {
+            (Monoid::Sum, _) => "0",
+            (Monoid::Prod, _) => "1",
+            (_, true) => "-inf",
+            (_, false) => "-128",
+        };
+        let mut total = Value::literal(text, dtype, self.domain)?;
+        for k in 0..self.size(extent)? {
+            let mut sizes = self.sizes.clone();
+            sizes.insert(sym.id(), k);
+            let inner = Point { domain: self.domain, sizes, seed: self.seed };
+            let value = inner.eval(&reduce.body)?;
+            total = reduce.op.scalar().eval(self.domain, dtype, &[total, value])?;
+        }
+        Ok(total)
+    }
+}
+
+const FREE: [&str; 3] = ["M", "N", "i"];
+
+fn free(k: usize) -> Size {
+    let kind = if k == 2 { SymKind::Index } else { SymKind::Size };
+    Size::sym(&Sym::new(k as u32 + 1, kind, FREE[k]))
+}
+
+/// Sizes over the free symbols and the bound ones so far.
+fn sizes(bound: Vec<Size>) -> BoxedStrategy<Size> {
+    let mut atoms: Vec<Size> = (0..3).map(free).collect();
+    atoms.extend(bound.iter().cloned());
+    atoms.extend(bound);
+    let atom = select(atoms);
+    prop_oneof![
+        4 => atom.clone(),
+        1 => (atom.clone(), -1i64..2).prop_map(|(a, c)| &a + &Size::int(c)),
+        1 => (atom.clone(), atom.clone()).prop_map(|(a, b)| &a - &b),
+        1 => (atom.clone(), atom.clone()).prop_map(|(a, b)| &(&a - &b) - &Size::one()),
+    ]
+    .boxed()
+}
+
+fn conds(bound: Vec<Size>) -> BoxedStrategy<Cond> {
+    let pair = (sizes(bound.clone()), sizes(bound.clone()));
+    let simple = (0..3, pair.clone()).prop_map(|(kind, (a, b))| match kind {
+        0 => Cond::lt(&a, &b),
+        1 => Cond::eq(&a, &b),
+        _ => Cond::le(&a, &b),
+    });
+    let range = (sizes(bound.clone()), pair).prop_map(|(a, (b, c))| Cond::within(&a, &b, &c));
+    prop_oneof![3 => simple, 1 => range].boxed()
+}
+
+/// Terms of a dtype, with `depth` levels of operations.
+fn terms(dtype: DType, bound: Vec<Size>, depth: u32) -> BoxedStrategy<Term> {
+    let span = Span::default();
+    let read = (0u32..2, sizes(bound.clone())).prop_map(move |(k, index)| {
+        let var = Var { id: k, name: if k == 0 { "x" } else { "y" }.into() };
+        let base = Term::var(var, Type::tensor(dtype, vec![free(1)]), span);
+        Term::read(base, vec![Term::size(index, span)], span)
+    });
+    let scalar = Just(Term::var(Var { id: 2, name: "z".into() }, Type::scalar(dtype), span));
+    let literal = select(vec![0i64, 1, 2]).prop_map(move |n| match dtype.is_float() {
+        true => Term::lit(Lit::Decimal(format!("{n}.0").as_str().into()), dtype, span),
+        false => Term::lit(Lit::Int(BigInt::from(n)), dtype, span),
+    });
+    let count = sizes(bound.clone()).prop_map(move |s| Term::cast(dtype, Term::size(s, span), span));
+    let leaf = prop_oneof![5 => read, 2 => scalar, 1 => literal, 1 => count];
+    if depth == 0 {
+        return leaf.boxed();
+    }
+    let part = terms(dtype, bound.clone(), depth - 1);
+    let funs = match dtype.is_float() {
+        true => vec![Scalar::Add, Scalar::Sub, Scalar::Mul, Scalar::Mul, Scalar::Div, Scalar::Maximum],
+        false => {
+            vec![Scalar::Add, Scalar::Sub, Scalar::Mul, Scalar::Mul, Scalar::FloorDivide, Scalar::Maximum]
+        }
+    };
+    let calls = (select(funs), part.clone(), part.clone())
+        .prop_map(move |(fun, a, b)| Term::scalar(fun, vec![a, b], span));
+    let ifs = (conds(bound.clone()), part.clone(), part)
+        .prop_map(move |(cond, a, b)| Term::if_(Term::cond(&cond, span), a, b, span));
+    let sym = Sym::new(100 + bound.len() as u32, SymKind::Index, format!("k{}", bound.len()));
+    let mut inner = bound;
+    inner.push(Size::sym(&sym));
+    let extents = select(vec![free(0), free(1), &free(0) + &free(1), Size::int(2)]);
+    let ops = select(vec![Monoid::Sum, Monoid::Sum, Monoid::Sum, Monoid::Max, Monoid::Prod]);
+    let reductions = (ops, extents, terms(dtype, inner, depth - 1)).prop_map(move |(op, extent, body)| {
+        Term::reduce(op, vec![Binder { sym: sym.clone(), extent }], body, span)
+    });
+    prop_oneof![1 => leaf, 2 => calls, 1 => ifs, 4 => reductions].boxed()
+}
+
+fn points(domain: Domain, most: i128, seeds: u64) -> Vec<Point> {
+    let mut all = Vec::new();
+    for m in 0..=most {
+        for n in 0..=most {
+            for i in 0..=most {
+                for seed in 0..seeds {
+                    let sizes = HashMap::from([(1, m), (2, n), (3, i)]);
+                    all.push(Point { domain, sizes, seed: seed * 7 + 1 });
+                }
+            }
+        }
+    }
+    all
+}
+
+fn agree(a: &Result<Value, Fault>, b: &Result<Value, Fault>, mode: Mode) -> bool {
+    match (a, b) {
+        // Errors are left out here, and reassoc mode knows no undefined value.
+        (Ok(a), Ok(b)) if mode == Mode::Reassoc && (a.is_bottom() || b.is_bottom()) => true,
+        (Ok(a), Ok(b)) => a.same(b) != Some(false),
+        _ => true,
+    }
+}
+
+/// The sides as put to the prover; whether it proved them equal, and rightly so.
+fn check(left: &Term, right: &Term, mode: Mode, domain: Domain) -> Result<bool, TestCaseError> {
+    let goal = ValueGoal {
+        facts: &[],
+        hypotheses: &[],
+        left,
+        right,
+        mode,
+        directed: false,
+        errors: Errors::Excluded,
+    };
+    if !matches!(prover().prove(&goal), ValueAnswer::Equal(_)) {
+        return Ok(false);
+    }
+    for point in points(domain, 3, 3) {
+        let (a, b) = (point.eval(left), point.eval(right));
+        prop_assert!(
+            agree(&a, &b, mode),
+            "{mode}: proved, but {a:?} against {b:?} at {:?}, seed {}:\n{}\n{}",
+            point.sizes,
+            point.seed,
+            text(left),
+            text(right)
+        );
+    }
+    Ok(true)
+}
+
+/// Pairs that agree at a few sizes.
+fn check_lookalikes(terms: &[Term], mode: Mode, domain: Domain) -> Result<(), TestCaseError> {
+    let few: Vec<Point> =
+        points(domain, 2, 1).into_iter().filter(|p| p.sizes[&1] + p.sizes[&2] == 3).collect();
+    let mut groups: HashMap<String, Vec<&Term>> = HashMap::new();
+    for term in terms {
+        let seen: Vec<String> =
+            few.iter().map(|point| point.eval(term).map_or("error".into(), |v| v.to_string())).collect();
+        groups.entry(seen.join(" ")).or_default().push(term);
+    }
+    for group in groups.values() {
+        for pair in group.windows(2).take(4) {
+            check(pair[0], pair[1], mode, domain)?;
+        }
+    }
+    Ok(())
+}
+
+/// Applies rewrites, right and wrong ones, at places that the choices pick.
+fn rewritten(term: &Term, choices: &[u32]) -> Term {
+    choices.iter().fold(term.clone(), |term, choice| {
+        let mut place = choice / 16 % 8;
+        rewrite_at(&term, &mut place, choice % 16)
+    })
+}
+
+/// Walks to a place, then rewrites there or at the first place after it that fits.
+fn rewrite_at(term: &Term, place: &mut u32, rule: u32) -> Term {
+    if *place == 0 {
+        if let Some(new) = rewrite(term, rule) {
+            *place = u32::MAX;
+            return new;
+        }
+    } else if *place != u32::MAX {
+        *place -= 1;
+    }
+    let span = term.span();
+    let mut again = |t: &Term| if *place == u32::MAX { t.clone() } else { rewrite_at(t, place, rule) };
+    match term.form() {
+        Form::Call(Fun::Scalar(fun), args) if term.as_cond().is_none() => {
+            Term::scalar(*fun, args.iter().map(again).collect(), span)
+        }
+        Form::If(cond, a, b) => Term::if_(cond.clone(), again(a), again(b), span),
+        Form::Reduce(Reduce { op, binders, body }) => Term::reduce(*op, binders.clone(), again(body), span),
+        _ => term.clone(),
+    }
+}
+
+fn rewrite(term: &Term, rule: u32) -> Option<Term> {
+    let span = term.span();
+    let call = |fun, a: &Term, b: &Term| Term::scalar(fun, vec![a.clone(), b.clone()], span);
+    let sum = |binder: &Binder, body: Term| Term::reduce(Monoid::Sum, vec![binder.clone()], body, span);
+    match (term.form(), rule) {
+        (Form::Call(Fun::Scalar(fun), args), 0 | 1) if args.len() == 2 => {
+            Some(call(*fun, &args[1], &args[0]))
+        }
+        (Form::Call(Fun::Scalar(Scalar::Mul), args), 2 | 3 | 4) => match (args[1].form(), rule) {
+            (Form::Call(Fun::Scalar(Scalar::Add), parts), 2 | 4) => Some(call(
+                Scalar::Add,
+                &call(Scalar::Mul, &args[0], &parts[0]),
+                &call(Scalar::Mul, &args[0], &parts[1]),
+            )),
+            (Form::Reduce(Reduce { op: Monoid::Sum, binders, body }), 3 | 4) => {
+                Some(sum(&binders[0], call(Scalar::Mul, &args[0], body)))
+            }
+            _ => None,
+        },
+        (Form::Reduce(Reduce { op, binders, body }), _) => {
+            let Binder { sym, extent } = &binders[0];
+            let moved = |value: &Size, extent: &Size| {
+                let mut fresh = Fresh::new(500 + rule);
+                let new = fresh.sym(sym);
+                let value = value.subst(&|s| (s == sym).then(|| Size::sym(&new)));
+                let body = Subst::new().with_size(sym, value).term(body, &mut Fresh::new(600));
+                Term::reduce(*op, vec![Binder { sym: new, extent: extent.clone() }], body, span)
+            };
+            let k = Size::sym(sym);
+            match (rule, body.form()) {
+                (5, _) => Some(moved(&(&(extent - &Size::one()) - &k), extent)),
+                (6, Form::Call(Fun::Scalar(fun), parts)) if parts.len() == 2 => {
+                    let each = |t: &Term| Term::reduce(*op, binders.clone(), t.clone(), span);
+                    Some(call(*fun, &each(&parts[0]), &each(&parts[1])))
+                }
+                (7, Form::Reduce(inner)) => {
+                    let outer = Term::reduce(*op, binders.clone(), inner.body.clone(), span);
+                    Some(Term::reduce(inner.op, inner.binders.clone(), outer, span))
+                }
+                (8 | 9, _) if extent.terms().len() == 2 => {
+                    let (first, second) = (moved(&k, &free(0)), moved(&(&k + &free(0)), &free(1)));
+                    Some(call(op.scalar(), &first, &second))
+                }
+                (10, _) => Some(moved(&k, &(extent + &Size::one()))),
+                (11, _) => Some(moved(&(&k + &Size::one()), extent)),
+                (12, Form::If(cond, a, b)) => {
+                    let cond = Term::cond(&cond.as_cond()?.negated(), span);
+                    Some(Term::reduce(
+                        *op,
+                        binders.clone(),
+                        Term::if_(cond, b.clone(), a.clone(), span),
+                        span,
+                    ))
+                }
+                (13, Form::Call(Fun::Scalar(Scalar::Mul | Scalar::Div), parts)) => {
+                    let inner = Term::reduce(*op, binders.clone(), parts[0].clone(), span);
+                    let outside = parts[1].clone();
+                    let escapes = free_syms(&outside).contains(sym);
+                    let Form::Call(fun, _) = body.form() else { return None };
+                    let Fun::Scalar(fun) = fun else { return None };
+                    (!escapes).then(|| call(*fun, &inner, &outside))
+                }
+                (14, _) if !free_syms(body).contains(sym) => {
+                    let count = Term::cast(body.dtype(), Term::size(extent.clone(), span), span);
+                    Some(call(Scalar::Mul, &count, body))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Short, for reading.
+fn text(term: &Term) -> String {
+    let list = |terms: &[Term]| terms.iter().map(text).collect::<Vec<_>>().join(", ");
+    match term.form() {
+        Form::Size(size) => size.to_string(),
+        Form::Var(var) => var.name.to_string(),
+        Form::Read(base, index) => format!("{}[{}]", text(base), list(index)),
+        Form::Lit(lit) => format!("{lit:?}"),
+        Form::Call(Fun::Cast(to), args) => format!("{to}({})", list(args)),
+        Form::Call(Fun::Scalar(fun), args) => match term.as_cond() {
+            Some(cond) => cond.to_string(),
+            None => format!("{fun}({})", list(args)),
+        },
+        Form::If(c, a, b) => format!("if {} {{{}}} else {{{}}}", text(c), text(a), text(b)),
+        Form::Reduce(Reduce { op, binders, body }) => {
+            let Binder { sym, extent } = &binders[0];
+            format!("{}({} for {} in {extent})", op.name(), text(body), sym.name())
+        }
+        form => format!("{form:?}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 5, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn reals(
+        terms in proptest::collection::vec(terms(DType::F32, vec![], 3), 60),
+        choices in proptest::collection::vec(proptest::collection::vec(0u32..1024, 3), 60)
+    ) {
+        check_lookalikes(&terms, Mode::Real, Domain::Exact)?;
+        for (term, choices) in terms.iter().zip(&choices) {
+            check(term, &rewritten(term, choices), Mode::Real, Domain::Exact)?;
+        }
+    }
+
+    #[test]
+    fn reassociated_floats(
+        terms in proptest::collection::vec(terms(DType::F32, vec![], 3), 60),
+        choices in proptest::collection::vec(proptest::collection::vec(0u32..1024, 3), 60)
+    ) {
+        check_lookalikes(&terms, Mode::Reassoc, Domain::Exact)?;
+        for (term, choices) in terms.iter().zip(&choices) {
+            check(term, &rewritten(term, choices), Mode::Reassoc, Domain::Exact)?;
+        }
+    }
+
+    #[test]
+    fn exact_floats(
+        terms in proptest::collection::vec(terms(DType::F32, vec![], 3), 60),
+        choices in proptest::collection::vec(proptest::collection::vec(0u32..1024, 3), 60)
+    ) {
+        check_lookalikes(&terms, Mode::Exact, Domain::Ieee)?;
+        for (term, choices) in terms.iter().zip(&choices) {
+            check(term, &rewritten(term, choices), Mode::Exact, Domain::Ieee)?;
+        }
+    }
+
+    #[test]
+    fn bytes(
+        terms in proptest::collection::vec(terms(DType::I8, vec![], 3), 60),
+        choices in proptest::collection::vec(proptest::collection::vec(0u32..1024, 3), 60)
+    ) {
+        check_lookalikes(&terms, Mode::Exact, Domain::Ieee)?;
+        for (term, choices) in terms.iter().zip(&choices) {
+            check(term, &rewritten(term, choices), Mode::Exact, Domain::Ieee)?;
+        }
+    }
+}
