@@ -290,7 +290,7 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
         (Form::Call(Fun::Scalar(fun), args), 0 | 1) if args.len() == 2 => {
             Some(call(*fun, &args[1], &args[0]))
         }
-        (Form::Call(Fun::Scalar(Scalar::Mul), args), 2 | 3 | 4) => match (args[1].form(), rule) {
+        (Form::Call(Fun::Scalar(Scalar::Mul), args), 2..=4) => match (args[1].form(), rule) {
             (Form::Call(Fun::Scalar(Scalar::Add), parts), 2 | 4) => Some(call(
                 Scalar::Add,
                 &call(Scalar::Mul, &args[0], &parts[0]),

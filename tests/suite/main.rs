@@ -8,6 +8,8 @@ mod cli;
 mod crosscheck;
 mod files;
 mod folder;
+mod golden;
+mod pages;
 mod run;
 mod samples;
 mod scalars;

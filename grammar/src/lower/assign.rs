@@ -22,6 +22,10 @@ impl Lower<'_> {
     pub(super) fn scalar_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Term(t) if t.is_scalar() => Ok(Term::cast(dtype, t.clone(), t.span())),
+            Value::Size(s) if s.is_group() => {
+                self.one_axis(s, span)?;
+                Err(Stop::Poisoned)
+            }
             Value::Size(s) if self.mentions_data(s) => Ok(Term::cast(dtype, self.size_term(s, span), span)),
             Value::Size(s) => Ok(integer_literal(s, dtype, span)),
             Value::Bool(b) => Ok(Term::cast(dtype, Term::bool(*b, span), span)),
@@ -116,12 +120,6 @@ impl Lower<'_> {
         Ok(match value {
             Value::Term(t) if t.tensor_type().is_some() => {
                 let class = if t.shape().is_empty() { Class::ZeroDim } else { Class::Dimensioned };
-                if let [only] = t.shape()
-                    && only.is_group()
-                {
-                    // Rank 0 is among the ranks of a bare rank variable: decided by the caller.
-                    return Ok((Class::Dimensioned, t.dtype()));
-                }
                 (class, t.dtype())
             }
             Value::List(_) | Value::Tuple(_) => (Class::Dimensioned, self.natural_dtype(value, span)?),
@@ -144,26 +142,38 @@ impl Lower<'_> {
         result
     }
 
-    /// Refuses a mix whose dtype would depend on whether a rank variable is empty.
+    /// Refuses a mix whose dtype would depend on which rank variables are empty.
     pub(super) fn check_rank_independent(&self, values: &[Value], dtype: DType, span: Span) -> Result<()> {
-        let mut operands = Vec::new();
-        for value in values {
-            let (class, d) = self.promotion(value, span)?;
-            let bare_group = matches!(value, Value::Term(t)
-                if matches!(t.tensor_type().map(|t| t.shape.as_slice()), Some([n]) if n.is_group()));
-            operands.push((if bare_group { Class::ZeroDim } else { class }, d));
+        let operands = values.iter().map(|v| self.promotion(v, span)).collect::<Result<Vec<_>>>()?;
+        let maybe_scalar: Vec<usize> = (0..values.len()).filter(|&k| may_be_rank_0(&values[k])).collect();
+        for emptied in 0..1usize << maybe_scalar.len().min(8) {
+            let mut classes = operands.clone();
+            for (bit, &k) in maybe_scalar.iter().enumerate().filter(|(bit, _)| emptied & (1 << bit) != 0) {
+                debug_assert!(bit < 8);
+                classes[k].0 = Class::ZeroDim;
+            }
+            match self.result_dtype(&classes) {
+                Some(other) if other != dtype => {
+                    return Err(rtv_semantics::diag::Diagnostic::error(
+                        rtv_semantics::diag::Code(211),
+                        span,
+                        format!("the result dtype depends on the rank: {dtype} with axes, {other} without"),
+                    )
+                    .help(format!("write the conversion: `{dtype}(..)`"))
+                    .into());
+                }
+                _ => {}
+            }
         }
-        match self.result_dtype(&operands) {
-            Some(at_rank_0) if at_rank_0 != dtype => Err(rtv_semantics::diag::Diagnostic::error(
-                rtv_semantics::diag::Code(211),
-                span,
-                format!("the result dtype depends on the rank: {dtype} with axes, {at_rank_0} without"),
-            )
-            .help(format!("write the conversion: `{dtype}(..)`"))
-            .into()),
-            _ => Ok(()),
-        }
+        Ok(())
     }
+}
+
+/// Whether a tensor has rank 0 when its rank variables are empty.
+fn may_be_rank_0(value: &Value) -> bool {
+    matches!(value, Value::Term(t) if t.tensor_type().is_some_and(|t| {
+        !t.shape.is_empty() && t.shape.iter().all(Size::is_group)
+    }))
 }
 
 /// An integer-valued size as a literal or conversion of the dtype.

@@ -28,14 +28,15 @@ impl Lower<'_> {
     }
 
     fn broadcast_extent(&self, x: &Size, y: &Size, shapes: (&[Size], &[Size]), span: Span) -> Result<Size> {
-        if self.equal(x, y) || y.is_one() {
+        let group = x.is_group() || y.is_group();
+        if self.equal(x, y) || (y.is_one() && !group) {
             return Ok(x.clone());
         }
-        if x.is_one() {
+        if x.is_one() && !group {
             return Ok(y.clone());
         }
         let (a, b) = (shape_text(shapes.0), shape_text(shapes.1));
-        if x.is_group() || y.is_group() {
+        if group {
             let message = format!("whether {a} and {b} broadcast depends on the rank");
             return fail(211, span, message);
         }

@@ -51,6 +51,8 @@ impl Lower<'_> {
             }
             match self.in_callee(entry, |l| l.bind_arguments(entry, &args, span)) {
                 Ok(bound) => return self.instantiate(name, entry, bound, span),
+                // Whether this form is the one cannot be said: no later form may be taken.
+                Err(Stop::Report(d)) if matches!(d.code, Code(206 | 211)) => return Err(Stop::Report(d)),
                 Err(Stop::Report(diagnostic)) => refusals.push(*diagnostic),
                 Err(Stop::Poisoned) => return Err(Stop::Poisoned),
             }

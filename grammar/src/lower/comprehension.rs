@@ -114,16 +114,10 @@ impl Lower<'_> {
         let sym = self.fresh_sym(SymKind::Index, name);
         self.facts.push(Cond::lt(&Size::sym(&sym), extent));
         if extent.is_group() {
-            self.group_indices.insert(sym.clone());
+            self.mark_group_index(&Size::sym(&sym), extent);
         }
         core.push(Binder { sym: sym.clone(), extent: extent.clone() });
         sym
-    }
-
-    /// Whether a symbol runs over the axes of a rank variable, so that arithmetic
-    /// by component has no meaning on it.
-    pub(super) fn is_group_index(&self, sym: &Sym) -> bool {
-        self.group_indices.contains(sym) || sym.kind() == SymKind::Group
     }
 
     /// `sum(e for k in K)` and its kin.
@@ -209,6 +203,8 @@ impl Lower<'_> {
         if index.len() < rank {
             return Ok(None);
         }
+        let plain: Vec<Size> = index.iter().map(|t| t.as_size().cloned().unwrap_or_else(Size::zero)).collect();
+        self.aligned(&plain, base.shape(), span)?;
         for (at, extent) in index.iter().zip(base.shape()) {
             self.check_in_range(at, extent, span)?;
         }

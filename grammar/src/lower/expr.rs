@@ -204,6 +204,7 @@ impl Lower<'_> {
             Value::List(list) => {
                 let k = self.static_index(items, span)?;
                 let at = if k < 0 { k + list.len() as i64 } else { k };
+                list.iter().try_for_each(|v| self.listed_once(v, span))?;
                 match usize::try_from(at).ok().and_then(|at| list.get(at)) {
                     Some(value) => Ok(value.clone()),
                     None => {
@@ -340,8 +341,14 @@ impl Lower<'_> {
                 });
                 Some(Value::DType(dtype_function(&name.name, &dtypes.collect::<Result<Vec<_>>>()?, span)?))
             }
-            ("len", [Value::List(list)]) => Some(Value::Size(Size::from(list.len() as i64))),
-            ("len", [Value::Tuple(e)]) => Some(Value::Size(Size::from(e.items.len() as i64))),
+            ("len", [Value::List(list)]) => {
+                list.iter().try_for_each(|v| self.listed_once(v, span))?;
+                Some(Value::Size(Size::from(list.len() as i64)))
+            }
+            ("len", [Value::Tuple(e)]) => {
+                self.known_rank(e, span)?;
+                Some(Value::Size(Size::from(e.items.len() as i64)))
+            }
             ("min" | "max" | "minimum" | "maximum", [a, b])
                 if matches!(a, Value::Tuple(_)) || matches!(b, Value::Tuple(_)) =>
             {
@@ -368,6 +375,14 @@ impl Lower<'_> {
         let pick = |x: &Size, y: &Size| if least { self.lesser(x, y) } else { self.greater(x, y) };
         let items = a.iter().zip(&b).map(|(x, y)| pick(x, y)).collect();
         Ok(Value::Tuple(Extents { items, kept: Vec::new(), index }))
+    }
+
+    /// An entry of a list that is counted must be one entry.
+    fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
+        match value {
+            Value::Size(s) => self.one_axis(s, span),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn arguments(&mut self, args: &Args) -> Result<Arguments> {

@@ -146,9 +146,11 @@ impl Lower<'_> {
 
     fn step(&mut self, item: Item<'_>, extent: &Size) -> Result<Step> {
         let (value, at) = match item {
-            Item::Slice(None, None, None, _) => return Ok(Step::Whole(extent.clone())),
             Item::Slice(from, to, step, at) => {
                 self.not_a_group(extent, at)?;
+                if from.is_none() && to.is_none() && step.is_none() {
+                    return Ok(Step::Whole(extent.clone()));
+                }
                 return self.slice(from, to, step, extent, at);
             }
             Item::Value(value, at) => (value, at),

@@ -304,7 +304,12 @@ impl<'a> Lower<'a> {
             }
             ast::Generic::Rank(name) => {
                 let syms: Vec<Sym> = match choice.ranks {
-                    Ranks::Opaque => vec![self.fresh_sym(SymKind::Group, &name.name)],
+                    Ranks::Opaque => {
+                        let (group, number, tie) = self.declare_group(&name.name);
+                        declared.syms.push(number);
+                        declared.facts.push(tie);
+                        vec![group]
+                    }
                     Ranks::Fixed(rank) => (0..rank)
                         .map(|k| self.fresh_sym(SymKind::Size, &format!("{}{k}", name.name)))
                         .collect(),

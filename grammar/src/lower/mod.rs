@@ -18,6 +18,7 @@ mod comprehension;
 mod data;
 mod defs;
 mod expr;
+mod group;
 mod indexing;
 mod item;
 mod operator;
@@ -37,7 +38,7 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::term::{Term, Var};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use value::Value;
 
 /// Calls nested deeper than this are refused: a recursive definition has no
@@ -75,8 +76,7 @@ pub struct Lower<'a> {
     frame: Frame,
     diagnostics: Vec<Diagnostic>,
     depth: u32,
-    /// Index symbols bound over a rank variable as a whole.
-    group_indices: BTreeSet<Sym>,
+    groups: group::Groups,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.
@@ -103,7 +103,7 @@ impl<'a> Lower<'a> {
             frame: Frame::default(),
             diagnostics: Vec::new(),
             depth: 0,
-            group_indices: BTreeSet::new(),
+            groups: group::Groups::default(),
             data: BTreeMap::new(),
             lenient: false,
         }
@@ -157,8 +157,10 @@ impl<'a> Lower<'a> {
         self.entails.entails(&self.facts, &Cond::False)
     }
 
+    /// Whether two extents are the same. Equal numbers of elements do not make the
+    /// axes of two rank variables equal.
     fn equal(&self, a: &Size, b: &Size) -> bool {
-        a == b || self.holds(&Cond::eq(a, b))
+        a == b || (!a.is_group() && !b.is_group() && self.holds(&Cond::eq(a, b)))
     }
 
     /// Reports a failure once.

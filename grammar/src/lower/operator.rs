@@ -144,8 +144,13 @@ impl Lower<'_> {
                 let (a, b) = (self.extents(lhs, span)?, self.extents(rhs, span)?);
                 return self.static_equality(&Value::Tuple(a), &Value::Tuple(b), span);
             }
-            (Value::Tuple(a), Value::Tuple(b)) if a.items.len() != b.items.len() => Some(false),
+            (Value::Tuple(a), Value::Tuple(b)) if a.items.len() != b.items.len() => {
+                a.items.iter().chain(&b.items).try_for_each(|n| self.one_axis(n, span))?;
+                Some(false)
+            }
+            (Value::Tuple(a), Value::Tuple(b)) if a.items == b.items => Some(true),
             (Value::Tuple(a), Value::Tuple(b)) => {
+                a.items.iter().chain(&b.items).try_for_each(|n| self.one_axis(n, span))?;
                 let all = Cond::and(a.items.iter().zip(&b.items).map(|(x, y)| Cond::eq(x, y)));
                 match self.decide(&all) {
                     Some(truth) => Some(truth),
@@ -157,6 +162,8 @@ impl Lower<'_> {
     }
 
     fn size_binary(&mut self, op: BinaryOp, a: &Size, b: &Size, span: Span) -> Result<Value> {
+        self.one_axis(a, span)?;
+        self.one_axis(b, span)?;
         let cond = match op {
             BinaryOp::Eq => Cond::eq(a, b),
             BinaryOp::Ne => Cond::ne(a, b),
@@ -213,7 +220,7 @@ impl Lower<'_> {
             _ => (self.extents(lhs, span)?.items, self.extents(rhs, span)?.items),
         };
         self.same_length(&a, &b, span)?;
-        if let Some(group) = a.iter().chain(&b).find(|s| s.syms().iter().any(|s| self.is_group_index(s))) {
+        if let Some(group) = a.iter().chain(&b).find(|s| self.mentions_group(s)) {
             let message = format!("arithmetic on `{group}`, which runs over any number of axes");
             return fail(211, span, message);
         }

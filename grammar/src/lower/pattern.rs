@@ -109,6 +109,9 @@ impl Lower<'_> {
             }
         }
         for (name, extent) in names.iter().zip(shape) {
+            if !name.starts_with("...") {
+                self.one_axis(extent, at)?;
+            }
             match axes.extents.get(name) {
                 None => {
                     axes.order.push(name.clone());
@@ -250,6 +253,7 @@ impl Lower<'_> {
                         _ => vec![axis.clone()],
                     };
                     let extent = extent.expect("invariant: counted above").clone();
+                    self.one_axis(&extent, at)?;
                     groups.push(self.solve_group(&parts, &extent, axes, axis.span, at, requires)?);
                 }
             }

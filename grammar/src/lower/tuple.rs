@@ -70,7 +70,10 @@ impl Lower<'_> {
     fn index_function(&mut self, name: &str, args: &[Value], span: Span) -> Result<Value> {
         let items = |items: Vec<Size>, like: &Extents| Ok(Value::Tuple(like.like(items)));
         match name {
-            "numel" => Ok(Value::Size(Size::product(&self.extents(&args[0], span)?.items))),
+            "numel" => {
+                let product = Size::product(&self.extents(&args[0], span)?.items);
+                Ok(Value::Size(self.as_number(&product)))
+            }
             "rank" => {
                 let s = self.extents(&args[0], span)?;
                 self.known_rank(&s, span)?;
@@ -127,6 +130,7 @@ impl Lower<'_> {
             "linear" => {
                 let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
                 self.same_length(&i.items, &s.items, span)?;
+                self.aligned(&i.items, &s.items, span)?;
                 let number = i.items.iter().zip(&s.items).fold(Size::zero(), |acc, (i, n)| &(&acc * n) + i);
                 Ok(Value::Size(number))
             }
@@ -146,8 +150,11 @@ impl Lower<'_> {
         match value {
             Value::Tuple(e) => Ok(e.clone()),
             Value::List(list) => {
-                let items = list.iter().map(|v| self.integer(v, span)).collect::<Result<_>>()?;
-                Ok(Extents::shape(items))
+                let entry = |v: &Value| match v {
+                    Value::Size(s) => Ok(s.clone()),
+                    other => self.integer(other, span),
+                };
+                Ok(Extents::shape(list.iter().map(entry).collect::<Result<_>>()?))
             }
             Value::Size(s) => Ok(Extents::shape(vec![s.clone()])),
             Value::Poison => Err(super::Stop::Poisoned),
@@ -157,7 +164,10 @@ impl Lower<'_> {
 
     pub(super) fn integer(&self, value: &Value, span: Span) -> Result<Size> {
         match value {
-            Value::Size(s) => Ok(s.clone()),
+            Value::Size(s) => {
+                self.one_axis(s, span)?;
+                Ok(s.clone())
+            }
             Value::Bool(b) => Ok(Size::from(*b as i64)),
             Value::Poison => Err(super::Stop::Poisoned),
             other => fail(201, span, format!("expected a size, found {}", other.describe())),
@@ -176,20 +186,6 @@ impl Lower<'_> {
                 }
                 Ok(list.items[k].clone())
             }
-        }
-    }
-
-    fn known_rank(&self, s: &Extents, span: Span) -> Result<()> {
-        match s.items.iter().find(|n| n.is_group()) {
-            Some(group) if !s.index => fail(
-                211,
-                span,
-                format!(
-                    "the rank is not known: `{}` is any number of axes",
-                    rtv_semantics::types::extent_text(group)
-                ),
-            ),
-            _ => Ok(()),
         }
     }
 
@@ -256,7 +252,7 @@ impl Lower<'_> {
         extra: usize,
         span: Span,
     ) -> Result<Option<usize>> {
-        let groups: Vec<usize> = (0..items.len()).filter(|&k| items[k].is_group()).collect();
+        let groups: Vec<usize> = (0..items.len()).filter(|&k| self.is_group_entry(&items[k])).collect();
         let count = (items.len() + extra) as i64;
         let position = if axis < 0 { axis + count } else { axis };
         let known = match (groups.first(), groups.last()) {
@@ -270,7 +266,8 @@ impl Lower<'_> {
             _ => true,
         };
         if !known {
-            let group = rtv_semantics::types::extent_text(&items[groups[0]]);
+            let entry = &items[groups[0]];
+            let group = rtv_semantics::types::extent_text(self.group_of(entry).unwrap_or(entry));
             return fail(
                 211,
                 span,
@@ -312,7 +309,7 @@ impl Lower<'_> {
     fn merge(&mut self, args: &[Value], span: Span) -> Result<Value> {
         let rest = self.extents(&args[0], span)?.unkept();
         let fill = match &args[1] {
-            Value::Size(s) => None.or(Some(s.clone())),
+            Value::Size(s) => Some(s.clone()),
             _ => None,
         };
         let mut picked = match &args[1] {
@@ -335,7 +332,9 @@ impl Lower<'_> {
         }
         let (mut rest, mut picked) = (rest.into_iter(), picked.into_iter());
         let next = |k: usize| if dims.contains(&k) { picked.next() } else { rest.next() };
-        let items = (0..places.len()).filter_map(next).collect();
+        let items: Vec<Size> = (0..places.len()).filter_map(next).collect();
+        // With the groups in their places, the axes must still be known.
+        self.axes_of(&args[2], &items, 0, span)?;
         Ok(Value::Tuple(Extents { items, kept: Vec::new(), index: true }))
     }
 
@@ -368,7 +367,7 @@ impl Lower<'_> {
     }
 
     /// Row-major digits of `n`: the first needs no remainder, extents of 1 give 0.
-    fn unravel(&self, n: &Size, extents: &[Size]) -> Vec<Size> {
+    fn unravel(&mut self, n: &Size, extents: &[Size]) -> Vec<Size> {
         let mut items = Vec::new();
         let mut stride = Size::one();
         for (k, extent) in extents.iter().enumerate().rev() {
@@ -379,6 +378,9 @@ impl Lower<'_> {
                 (false, true) => quotient,
                 (false, false) => &quotient - &(extent * &self.quotient(&quotient, extent)),
             };
+            if extent.is_group() {
+                self.mark_group_index(&digit, extent);
+            }
             items.push(digit);
             stride = &stride * extent;
         }
@@ -414,7 +416,7 @@ impl Lower<'_> {
 
     fn infer(&mut self, args: &[Value], span: Span) -> Result<Value> {
         let shape = self.extents(&args[0], span)?;
-        let total = Size::product(&self.extents(&args[1], span)?.items);
+        let total = self.as_number(&Size::product(&self.extents(&args[1], span)?.items));
         let minus_one = Size::from(-1);
         let holes: Vec<usize> = (0..shape.items.len()).filter(|&k| shape.items[k] == minus_one).collect();
         if let Some(bad) = shape
@@ -430,6 +432,7 @@ impl Lower<'_> {
             [hole] => {
                 let known =
                     Size::product(shape.items.iter().enumerate().filter(|(k, _)| *k != hole).map(|(_, s)| s));
+                let known = self.as_number(&known);
                 if known.is_zero() {
                     return fail(203, span, "-1 is ambiguous: the other extents hold no elements");
                 }
@@ -456,7 +459,8 @@ impl Lower<'_> {
                 (Some(have), true) => have.clone(),
                 (None, true) => return fail(203, span, "-1 cannot name a new axis"),
                 (None, false) => want.clone(),
-                (Some(have), false) if self.equal(have, want) || have.is_one() => want.clone(),
+                (Some(have), false) if self.equal(have, want) => want.clone(),
+                (Some(have), false) if have.is_one() && !want.is_group() => want.clone(),
                 (Some(have), false) => {
                     return fail(203, span, format!("an axis of `{have}` cannot be expanded to `{want}`"));
                 }
