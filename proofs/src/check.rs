@@ -199,6 +199,8 @@ impl Checker {
             let mut found = lower.take_diagnostics();
             match claim {
                 Some(claim) if !found.iter().any(Diagnostic::is_error) => claims.push(claim),
+                // The preconditions contradict each other at this choice.
+                None if found.is_empty() => {}
                 _ => {
                     let text = choice_text(&choice.dtypes);
                     if let (Some(first), false) = (found.first_mut(), text.is_empty()) {

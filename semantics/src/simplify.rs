@@ -1,7 +1,8 @@
 //! Simplification of sizes and terms under facts.
 //!
 //! Under every assignment that satisfies the facts, the result has the value of the
-//! argument wherever the argument has one. It may have a value in more places (a
+//! argument wherever the argument has one; the undefined value of the reals counts as a
+//! value here and is not lost. It may have a value where the argument ends in an error (a
 //! branch, a division or a read that does not matter is dropped): whether a term is
 //! defined is a question to the term as written, see [`crate::defined`].
 
@@ -349,7 +350,7 @@ impl Terms<'_> {
         }
         let a = self.given(known(&c, true), |s| s.term(a));
         let b = self.given(known(&c, false), |s| s.term(b));
-        if alpha_eq(&a, &b) {
+        if alpha_eq(&a, &b) && never_undefined(&c) {
             return a;
         }
         Term::if_(c, a, b, whole.span())
@@ -413,6 +414,28 @@ fn is_bool(term: &Term) -> bool {
     term.tensor_type().is_some_and(|t| t.dtype == DType::Bool)
 }
 
+/// Whether a scalar can never be the undefined value of the reals: nothing in it
+/// divides, takes a root or a logarithm, or mentions an infinity.
+fn never_undefined(term: &Term) -> bool {
+    use Scalar::*;
+    let all = |terms: &[Term]| terms.iter().all(never_undefined);
+    match term.form() {
+        Form::Size(_) | Form::Var(_) | Form::Lit(Lit::Bool(_) | Lit::Int(_) | Lit::Decimal(_) | Lit::Pi) => true,
+        Form::Read(base, index) => matches!(base.form(), Form::Var(_)) && all(index),
+        Form::Call(Fun::Cast(_), args) => all(args),
+        Form::Call(Fun::Scalar(fun), args) => {
+            let safe = matches!(
+                fun,
+                Add | Sub | Mul | Neg | Abs | Maximum | Minimum | Eq | Ne | Lt | Le | Gt | Ge | LogicalAnd | LogicalOr
+                    | LogicalNot | LogicalXor
+            );
+            safe && all(args)
+        }
+        Form::If(c, a, b) => [c, a, b].into_iter().all(never_undefined),
+        _ => false,
+    }
+}
+
 /// Boolean laws with constants.
 fn folded(fun: Scalar, args: &[Term]) -> Option<Term> {
     let constant = |t: &Term| match t.form() {
@@ -423,8 +446,10 @@ fn folded(fun: Scalar, args: &[Term]) -> Option<Term> {
         (Scalar::LogicalAnd | Scalar::LogicalOr, [a, b]) if is_bool(a) && is_bool(b) => {
             let absorbing = fun == Scalar::LogicalOr;
             match (constant(a), constant(b)) {
-                (Some(c), _) => Some(if c == absorbing { a.clone() } else { b.clone() }),
-                (_, Some(c)) => Some(if c == absorbing { b.clone() } else { a.clone() }),
+                (Some(c), _) if c != absorbing => Some(b.clone()),
+                (_, Some(c)) if c != absorbing => Some(a.clone()),
+                (Some(_), _) if never_undefined(b) => Some(a.clone()),
+                (_, Some(_)) if never_undefined(a) => Some(b.clone()),
                 _ => None,
             }
         }

@@ -66,7 +66,8 @@ impl Lower<'_> {
     pub(super) fn natural_dtype(&self, value: &Value, span: Span) -> Result<DType> {
         match value {
             Value::Term(t) if t.tensor_type().is_some() => Ok(t.dtype()),
-            Value::Term(_) | Value::Size(_) => Ok(DType::I64),
+            Value::Size(_) => Ok(DType::I64),
+            Value::Term(t) if *t.ty() == Type::Size => Ok(DType::I64),
             Value::Bool(_) => Ok(DType::Bool),
             Value::Float(_) => Ok(DType::F32),
             Value::List(list) if list.is_empty() => Ok(DType::F32),
@@ -82,7 +83,7 @@ impl Lower<'_> {
     /// A tensor literal or value as a tensor of the dtype: only literals change.
     pub(super) fn tensor_as(&mut self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
-            Value::Term(t) if !t.is_scalar() => Ok(t.clone()),
+            Value::Term(t) if !t.is_scalar() && t.tensor_type().is_some() => Ok(t.clone()),
             Value::List(_) => {
                 let (shape, leaves) = self.literal_leaves(value, dtype, span)?;
                 Ok(literal_tensor(self, shape, leaves, dtype, span))

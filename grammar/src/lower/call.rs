@@ -157,7 +157,7 @@ impl Lower<'_> {
         };
         let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
         let value = self.block(&def.body, dtype)?;
-        let body = self.result_term(value, expected.as_ref(), def.body.span)?;
+        let body = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
         Ok((requires, body))
     }
 
@@ -198,7 +198,8 @@ impl Lower<'_> {
         match self.decide(&cond) {
             Some(true) => return Ok(()),
             Some(false) => {
-                return Err(Diagnostic::error(Code(210), call, format!("`{text}` is false here"))
+                let code = if class == ErrorClass::Shape { Code(203) } else { Code(210) };
+                return Err(Diagnostic::error(code, call, format!("`{text}` is false here"))
                     .label(at, "required here")
                     .into());
             }
@@ -253,6 +254,14 @@ impl Lower<'_> {
             }
             _ => Ok(term),
         }
+    }
+}
+
+/// Where a body says what it returns.
+pub(super) fn result_span(body: &ast::Block) -> Span {
+    match body.stmts.last().map(|s| &s.kind) {
+        Some(ast::StmtKind::Return(expr)) => expr.span,
+        _ => body.span,
     }
 }
 

@@ -372,6 +372,10 @@ impl Lower<'_> {
         };
         let (a, b) = (list(self, a, count)?, list(self, b, count)?);
         self.same_length(&a, &b, span)?;
+        if let Some(group) = a.iter().chain(&b).find(|s| self.mentions_group(s)) {
+            let message = format!("arithmetic on `{group}`, which runs over any number of axes");
+            return fail(211, span, message);
+        }
         let pick = |x: &Size, y: &Size| if least { self.lesser(x, y) } else { self.greater(x, y) };
         let items = a.iter().zip(&b).map(|(x, y)| pick(x, y)).collect();
         Ok(Value::Tuple(Extents { items, kept: Vec::new(), index }))

@@ -1,6 +1,7 @@
 //! Items: functions, rules and decompositions for one choice of dtypes and ranks.
 
 use super::broadcast::shape_text;
+use super::call::result_span;
 use super::shape::{GenericKind, Generics, ParamKind, generics_of, param_kind};
 use super::statement::wrap_lets;
 use super::value::{Extents, Value};
@@ -106,6 +107,11 @@ impl<'a> Lower<'a> {
         self.lenient = lenient;
         match f(self) {
             Ok(value) => Some(value),
+            // Under contradictory preconditions nothing is claimed.
+            Err(_) if self.unreachable() => {
+                self.diagnostics.clear();
+                None
+            }
             Err(stop) => {
                 self.report(stop);
                 None
@@ -123,7 +129,7 @@ impl<'a> Lower<'a> {
         };
         let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
         let value = self.block(&def.body, dtype)?;
-        let body = self.result_term(value, expected.as_ref(), def.body.span)?;
+        let body = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
         let Declared { params, facts, requires, .. } = declared;
         Ok(Function { name: name.as_str().into(), params, facts, requires, body })
     }
@@ -239,7 +245,7 @@ impl<'a> Lower<'a> {
         };
         let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
         let value = self.block(&def.body, dtype)?;
-        let rhs = self.result_term(value, expected.as_ref(), def.body.span)?;
+        let rhs = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
         let name = name.name.as_str();
         Ok(claim(Statement { name, kind, mode, directed: true, lhs, rhs, span }, declared, choice))
     }

@@ -48,7 +48,8 @@ pub(super) fn framework_argument(name: &str) -> Option<&'static str> {
 
 /// The candidate with the least edit distance, if it is near enough to be meant.
 pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = name.len().div_ceil(3);
+    // Of very short names every other one is near.
+    let limit = if name.len() < 3 { 0 } else { name.len().div_ceil(3) };
     candidates
         .map(|c| (strsim::damerau_levenshtein(name, c), c))
         .filter(|(d, _)| *d <= limit)

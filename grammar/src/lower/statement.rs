@@ -209,6 +209,11 @@ impl Lower<'_> {
 
     /// After a failed statement its names stand for something already reported.
     pub(super) fn poison(&mut self, stmt: &Stmt) {
+        if let StmtKind::Assign { place, .. } = &stmt.kind
+            && let ExprKind::Name(name) = &place.kind
+        {
+            self.bind(name, Value::Poison);
+        }
         if let StmtKind::Let { pat, .. } = &stmt.kind {
             let names = match pat {
                 Pat::Name(name) => std::slice::from_ref(name),
