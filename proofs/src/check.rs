@@ -5,7 +5,7 @@ use crate::counterexample::Counterexample;
 use crate::discharge::Prover;
 use crate::expect::{Expectation, expectations};
 use crate::module::Module;
-use crate::refute::{Trial, draw, judge};
+use crate::refute::{Drawn, Trial, draw, judge};
 use crate::shrink::shrink;
 use crate::testing;
 use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
@@ -25,6 +25,9 @@ const TESTED_RANKS: [usize; 4] = [0, 1, 2, 3];
 
 /// Draws before a claim is given to the prover.
 const FIRST_SAMPLES: u64 = 60;
+
+/// Draws at each lower rank to make a counterexample smaller.
+const LOWER_RANK_DRAWS: u64 = 40;
 
 /// Draws that find no admissible input, for each one asked.
 const DRAWS_PER_SAMPLE: u64 = 20;
@@ -326,6 +329,8 @@ impl Checker {
                 Trial::Agreed => tried.compared += 1,
                 Trial::Differs(found) => {
                     tried.compared += 1;
+                    let lower = lower_rank(claims, claim, found.contract, &mut sampler);
+                    let (claim, drawn, found) = lower.unwrap_or((claim, drawn, found));
                     return Some(shrink(claim, drawn, found, &mut sampler));
                 }
             }
@@ -384,6 +389,26 @@ impl Checker {
             seconds: 0.0,
         }
     }
+}
+
+/// A refutation of the same contract at fewer axes, if a few draws find one.
+fn lower_rank<'c>(
+    claims: &'c [Claim],
+    found_at: &Claim,
+    contract: Contract,
+    sampler: &mut Sampler,
+) -> Option<(&'c Claim, Drawn, Box<Counterexample>)> {
+    let rank = |c: &Claim| c.ranks.iter().map(|(_, extents)| extents.len()).sum::<usize>();
+    let lower = claims.iter().filter(|c| rank(c) < rank(found_at) && c.dtypes == found_at.dtypes);
+    lower.into_iter().find_map(|claim| {
+        (0..LOWER_RANK_DRAWS).find_map(|round| {
+            let drawn = draw(claim, sampler, round)?;
+            match judge(claim, &drawn) {
+                Trial::Differs(found) if found.contract == contract => Some((claim, drawn, found)),
+                _ => None,
+            }
+        })
+    })
 }
 
 /// How many inputs were drawn, and on how many both sides were compared.

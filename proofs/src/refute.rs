@@ -65,6 +65,14 @@ pub fn draw_tensors(claim: &Claim, sizes: BTreeMap<Sym, i64>, sampler: &mut Samp
     Some(Drawn { sizes, tensors })
 }
 
+/// The shape of an input at concrete sizes.
+pub fn input_shape(claim: &Claim, var: &Var, sizes: &BTreeMap<Sym, i64>) -> Option<Vec<usize>> {
+    claim.params.iter().find_map(|param| match &param.input {
+        Input::Value(v, Type::Tensor(ty)) if v == var => concrete_shape(&ty.shape, sizes),
+        _ => None,
+    })
+}
+
 fn draw_tensor(
     mode: Mode,
     dtype: rtv_semantics::dtype::DType,
@@ -78,6 +86,11 @@ fn draw_tensor(
         (Domain::Exact, 2) => Style::Distinct,
         (Domain::Exact, _) if dtype.category() == Category::Float => {
             return sampler.uniform_tensor(dtype, shape, -2.0, 2.0).ok().map(|t| quarters(&t));
+        }
+        // A bound is met at most sizes and broken at extreme ones.
+        (Domain::Ieee, 0 | 1) if matches!(mode, Mode::Close { .. }) && dtype.is_float() => {
+            let bound = [10.0, 100.0, 1e4][sampler.below(3)];
+            return sampler.uniform_tensor(dtype, shape, -bound, bound).ok();
         }
         (Domain::Ieee, 0) => Style::Distinct,
         (Domain::Ieee, 1) => Style::Specials,

@@ -1,12 +1,14 @@
 //! Making a counterexample small: sizes first, then values.
 
 use crate::counterexample::Counterexample;
-use crate::refute::{Drawn, Trial, draw_tensors, judge};
+use crate::refute::{Drawn, Trial, draw_tensors, input_shape, judge};
+use ndarray::{Axis, Slice};
 use rtv_semantics::program::Claim;
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::size::{Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
+use std::collections::BTreeMap;
 
 /// Draws of tensors at smaller sizes before those sizes are given up.
 const DRAWS: usize = 40;
@@ -64,10 +66,17 @@ fn smaller_sizes(
             if !claim.facts.iter().all(|f| f.eval(&env) == Some(true)) {
                 continue;
             }
-            let refuting = (0..DRAWS).find_map(|_| {
-                let redrawn = draw_tensors(claim, trial.clone(), sampler)?;
-                let again = still_fails(claim, &redrawn, found)?;
-                Some((redrawn, again))
+            let cropped = [false, true].into_iter().find_map(|from_end| {
+                let smaller = cropped(claim, drawn, &trial, from_end)?;
+                let again = still_fails(claim, &smaller, found)?;
+                Some((smaller, again))
+            });
+            let refuting = cropped.or_else(|| {
+                (0..DRAWS).find_map(|_| {
+                    let redrawn = draw_tensors(claim, trial.clone(), sampler)?;
+                    let again = still_fails(claim, &redrawn, found)?;
+                    Some((redrawn, again))
+                })
             });
             if let Some(pair) = refuting {
                 sizes = trial;
@@ -77,6 +86,26 @@ fn smaller_sizes(
         }
     }
     best
+}
+
+/// The same values at smaller sizes: the first ones of each axis, or the last.
+fn cropped(claim: &Claim, drawn: &Drawn, sizes: &BTreeMap<Sym, i64>, from_end: bool) -> Option<Drawn> {
+    let mut tensors = Vec::new();
+    for (var, name, tensor) in &drawn.tensors {
+        let shape = input_shape(claim, var, sizes)?;
+        let mut view = tensor.data.view();
+        for (axis, extent) in shape.iter().enumerate() {
+            let have = view.shape()[axis];
+            if *extent > have {
+                return None;
+            }
+            let from = if from_end { have - extent } else { 0 };
+            view.slice_axis_inplace(Axis(axis), Slice::from(from..from + extent));
+        }
+        let smaller = Tensor::new(tensor.dtype, &shape, view.iter().cloned().collect()).ok()?;
+        tensors.push((var.clone(), name.clone(), smaller));
+    }
+    Some(Drawn { sizes: sizes.clone(), tensors })
 }
 
 /// Every element replaced by the simplest value that keeps the refutation.
@@ -118,6 +147,12 @@ fn simpler_than(value: &Value, of: &Tensor) -> Vec<Value> {
     }
     if of.dtype != rtv_semantics::dtype::DType::Bool {
         ladder.extend([small(2), small(3)]);
+    }
+    if let Some(x) = value.as_float().filter(|x| x.is_finite() && x.abs() > 3.0) {
+        // One significant digit, then none behind the point.
+        let scale = 10f64.powi(x.abs().log10().floor() as i32);
+        let rounded = [(x / scale).trunc() * scale, x.trunc()];
+        ladder.extend(rounded.iter().filter(|r| **r != x).map(|r| Value::float(*r, of.dtype, Domain::Ieee)));
     }
     let end = ladder.iter().position(|v| v.same(value) == Some(true)).unwrap_or(ladder.len());
     ladder.truncate(end);

@@ -8,7 +8,6 @@ mod cli;
 mod crosscheck;
 mod files;
 mod folder;
-mod golden;
 mod pages;
 mod run;
 mod samples;

@@ -171,9 +171,13 @@ impl Lower<'_> {
         let text = crate::print::print_expr(expr);
         match self.expr(expr)? {
             Value::Bool(true) => Ok(()),
-            Value::Bool(false) => {
-                self.require_size(Cond::False, text, ErrorClass::Requires, expr.span, call, requires)
-            }
+            Value::Bool(false) => Err(Diagnostic::error(
+                Code(210),
+                call,
+                format!("`{text}` is false here{}", self.setting(expr, &[])),
+            )
+            .label(expr.span, "required here")
+            .into()),
             Value::Term(t) => match t.as_cond() {
                 Some(cond) => self.require_size(cond, text, ErrorClass::Requires, expr.span, call, requires),
                 None => {

@@ -201,7 +201,7 @@ impl Lower<'_> {
                     None => fail(208, span, "a scalar has no axes"),
                 }
             }
-            Value::List(list) => {
+            Value::List(list) if !is_tensor_literal(&list) || self.is_known_index(items) => {
                 let k = self.static_index(items, span)?;
                 let at = if k < 0 { k + list.len() as i64 } else { k };
                 list.iter().try_for_each(|v| self.listed_once(v, span))?;
@@ -222,6 +222,18 @@ impl Lower<'_> {
                 }
                 self.index(term, items, span)
             }
+        }
+    }
+
+    /// Whether the items are one integer literal, or its negative.
+    fn is_known_index(&self, items: &[ast::IndexItem]) -> bool {
+        let literal = |e: &Expr| matches!(e.kind, ExprKind::Int(_));
+        match items {
+            [ast::IndexItem::Expr(expr)] => match &expr.kind {
+                ExprKind::Unary { arg, .. } => literal(arg),
+                _ => literal(expr),
+            },
+            _ => false,
         }
     }
 
@@ -416,6 +428,14 @@ impl Lower<'_> {
         };
         Ok(Value::Term(self.convert(term, to)?))
     }
+}
+
+/// Whether a list holds numbers only, at any depth.
+fn is_tensor_literal(list: &[Value]) -> bool {
+    list.iter().all(|v| match v {
+        Value::List(inner) => is_tensor_literal(inner),
+        other => other.is_scalar(),
+    })
 }
 
 /// The row that a function name calls on scalars: the table's own names, and

@@ -185,10 +185,12 @@ impl Lower<'_> {
             BinaryOp::Add => a + b,
             BinaryOp::Sub => a - b,
             BinaryOp::Mul => a * b,
-            // Where no index exists, nothing is divided.
-            BinaryOp::FloorDiv | BinaryOp::Rem if b.is_zero() && self.unreachable() => Size::zero(),
             BinaryOp::FloorDiv | BinaryOp::Rem if self.decide(&Cond::eq(b, &Size::zero())) == Some(true) => {
-                return fail(603, span, "integer division by zero");
+                // Where no index exists, nothing is divided.
+                if !self.unreachable() {
+                    return fail(603, span, "integer division by zero");
+                }
+                Size::zero()
             }
             BinaryOp::FloorDiv => self.quotient(a, b),
             BinaryOp::Rem => a - &(b * &self.quotient(a, b)),

@@ -341,16 +341,7 @@ impl Lower<'_> {
             };
             if self.decide(&cond) == Some(false) {
                 let written = crate::print::print_expr(equation.expr);
-                let known: Vec<String> = names_in(equation.expr)
-                    .into_iter()
-                    .filter(|name| !unknown.contains(name))
-                    .filter_map(|name| match self.lookup(&name) {
-                        Some(Value::Size(s)) => Some(format!("{name} = {s}")),
-                        _ => None,
-                    })
-                    .collect();
-                let given =
-                    if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) };
+                let given = self.setting(equation.expr, &unknown);
                 return fail(
                     203,
                     equation.span,
@@ -360,6 +351,19 @@ impl Lower<'_> {
             conditions.push((cond, equation.span));
         }
         Ok(conditions)
+    }
+
+    /// ` with N = 3, n = 9`: the sizes that an expression mentions, but for `unknown`.
+    pub(super) fn setting(&self, expr: &ast::Expr, unknown: &[String]) -> String {
+        let value = |name: &String| match self.lookup(name) {
+            Some(Value::Size(s)) if !unknown.contains(name) => Some(format!("{name} = {s}")),
+            Some(Value::Tuple(e)) => Some(format!("{name} = {}", super::broadcast::shape_text(&e.items))),
+            _ => None,
+        };
+        let mut known: Vec<String> = names_in(expr).iter().filter_map(value).collect();
+        known.sort();
+        known.dedup();
+        if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) }
     }
 
     /// `actual == c*u + r` for the unknown `u`: binds `u` to the quotient and gives

@@ -84,7 +84,8 @@ impl Lower<'_> {
     fn agrees(&mut self, lhs: &Expr, rhs: &Expr, mode: Mode) -> Result<Assertion> {
         let (a, b) = (self.expr(lhs)?, self.expr(rhs)?);
         let tensor = |v: &Value| matches!(v, Value::Term(t) if t.tensor_type().is_some());
-        if !tensor(&a) && !tensor(&b) && !matches!((&a, &b), (Value::Float(_), _) | (_, Value::Float(_))) {
+        let literals = matches!((&a, &b), (Value::List(_), Value::List(_)));
+        if !tensor(&a) && !tensor(&b) && !literals && !matches!((&a, &b), (Value::Float(_), _) | (_, Value::Float(_))) {
             let same = self.static_values_agree(&a, &b, lhs.span.to(rhs.span))?;
             let found = || format!("{} and {}", a.describe(), b.describe());
             return Ok(Assertion::Settled(if same { Ok(()) } else { Err(found()) }));
@@ -116,7 +117,8 @@ impl Lower<'_> {
 
     fn static_values_agree(&mut self, a: &Value, b: &Value, span: Span) -> Result<bool> {
         let sizes = |v: &Value| matches!(v, Value::Tuple(_) | Value::List(_));
-        if sizes(a) && sizes(b) {
+        let shape = matches!(a, Value::Tuple(_)) || matches!(b, Value::Tuple(_));
+        if sizes(a) && sizes(b) && shape {
             let (a, b) = (self.extents(a, span)?, self.extents(b, span)?);
             return Ok(a.items == b.items);
         }
