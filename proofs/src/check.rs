@@ -160,7 +160,10 @@ impl Checker {
         if task.kind == ClaimKind::Vjp && self.settings.stage == Stage::Tests {
             return (None, Vec::new());
         }
-        let Some(dtypes) = dtype_choices(task.item) else { return (None, vec![too_many(task.item)]) };
+        let Some(dtypes) = dtype_choices(task.item) else {
+            let limit = too_many(task.item);
+            return (Some(self.undecided(task, Some((limit.code, limit.message)))), Vec::new());
+        };
         let opaque = self.instances(task, &with_ranks(&dtypes, Ranks::Opaque));
         let ranked = |ranks: &[usize]| -> Result<Vec<Claim>, Vec<Diagnostic>> {
             let choices: Vec<Choice> =

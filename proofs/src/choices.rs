@@ -6,7 +6,7 @@ use rtv_semantics::dtype::DType;
 use std::sync::Arc;
 
 /// Instances beyond this are not enumerated; the claim is `unknown`.
-pub const MAX_CHOICES: usize = 1000;
+pub const MAX_CHOICES: usize = 200;
 
 /// A dtype for each dtype variable, by name.
 pub type DTypes = Vec<(Arc<str>, DType)>;
