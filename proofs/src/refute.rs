@@ -6,7 +6,7 @@
 use crate::compare::{Difference, difference, domain};
 use crate::counterexample::Counterexample;
 use crate::verdict::Contract;
-use rtv_semantics::dtype::Category;
+use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::eval::{Datum, Env, EvalError, Limits, eval};
 use rtv_semantics::program::{Claim, Input, Mode};
@@ -75,11 +75,14 @@ pub fn input_shape(claim: &Claim, var: &Var, sizes: &BTreeMap<Sym, i64>) -> Opti
 
 fn draw_tensor(
     mode: Mode,
-    dtype: rtv_semantics::dtype::DType,
+    dtype: DType,
     shape: &[usize],
     sizes: &BTreeMap<Sym, i64>,
     sampler: &mut Sampler,
 ) -> Option<Tensor> {
+    if domain(mode) == Domain::Ieee && dtype.is_float() && sampler.below(5) == 0 {
+        return corner_values(dtype, shape, sampler);
+    }
     let style = match (domain(mode), sampler.below(4)) {
         // Over the reals inputs are finite, and small numbers keep results exact.
         (Domain::Exact, 0 | 1) => Style::SmallIntegers,
@@ -104,6 +107,14 @@ fn draw_tensor(
         return sampler.integer_tensor(dtype, shape, 0, high).ok();
     }
     sampler.tensor(dtype, shape, style).ok()
+}
+
+/// Only values at which laws of the reals break, so that pairs of them meet.
+fn corner_values(dtype: DType, shape: &[usize], sampler: &mut Sampler) -> Option<Tensor> {
+    const CORNERS: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
+    let count: usize = shape.iter().product();
+    let values = (0..count).map(|_| Value::float(CORNERS[sampler.below(CORNERS.len())], dtype, Domain::Ieee));
+    Tensor::new(dtype, shape, values.collect()).ok()
 }
 
 /// Rounded to multiples of 1/4.

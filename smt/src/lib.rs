@@ -7,6 +7,7 @@
 //! claims and no verdicts.
 
 mod bits;
+mod cases;
 mod encode;
 mod extended;
 mod floats;

@@ -19,6 +19,7 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Reduce, Term};
 
+use crate::cases::{decided, first_condition, is_total, multiplies_integers};
 use crate::encode::{Data, Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
@@ -29,6 +30,9 @@ use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
 
 /// Reductions are compared inside reductions this deep.
 const MAX_NESTING: usize = 3;
+
+/// Conditions on sizes that one goal is split at, one after the other.
+const MAX_CASES: usize = 4;
 
 /// Pairs of reductions that are compared for one question.
 const MAX_PAIRS: usize = 16;
@@ -129,12 +133,59 @@ impl ValueProver {
         if alpha_eq(&left, &right) {
             return Ok(ValueAnswer::Equal(Method::Structural));
         }
-        let answer = self.compared(&ValueGoal { left: &left, right: &right, ..*goal }, depth, budget);
         let same = alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right);
-        if same || depth > 0 || matches!(answer, Ok(ValueAnswer::Equal(_))) {
+        let reduced = ValueGoal { left: &left, right: &right, ..*goal };
+        let split_first = [&left, &right].into_iter().any(multiplies_integers);
+        let proved = |answer: &Result<ValueAnswer, Reason>| matches!(answer, Ok(ValueAnswer::Equal(_)));
+        if split_first && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
+            return answer;
+        }
+        let answer = self.compared(&reduced, depth, budget);
+        if proved(&answer) {
+            return answer;
+        }
+        if !split_first && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
+            return answer;
+        }
+        if same || depth > 0 {
             return answer;
         }
         self.compared(goal, depth, budget)
+    }
+
+    /// Case by case, for the conditions on sizes in the two sides; `None` without any.
+    fn cases(
+        &self,
+        goal: &ValueGoal,
+        depth: usize,
+        budget: Budget,
+        splits: usize,
+    ) -> Option<Result<ValueAnswer, Reason>> {
+        if splits == 0 {
+            return None;
+        }
+        let cond = [goal.left, goal.right].into_iter().find_map(first_condition)?;
+        if !is_total(&cond, goal.facts, &*self.sizes) {
+            return None;
+        }
+        for truth in [true, false] {
+            let guard = if truth { cond.clone() } else { cond.clone().negated() };
+            if self.sizes.entails(goal.facts, &guard.clone().negated()) {
+                continue;
+            }
+            let facts = [goal.facts, &[guard]].concat();
+            let (left, right) = (decided(goal.left, &cond, truth), decided(goal.right, &cond, truth));
+            let case = ValueGoal { facts: &facts, left: &left, right: &right, ..*goal };
+            let answer = match alpha_eq(&left, &right) {
+                true => continue,
+                false => self.cases(&case, depth, budget, splits - 1),
+            };
+            let answer = answer.unwrap_or_else(|| self.compared(&case, depth, budget));
+            if !matches!(answer, Ok(ValueAnswer::Equal(_))) {
+                return Some(answer);
+            }
+        }
+        Some(Ok(ValueAnswer::Equal(Method::Smt)))
     }
 
     /// Asks the solver, and again with equal reductions identified.

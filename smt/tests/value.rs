@@ -285,6 +285,31 @@ fn machine_integers_wrap_and_divide_by_floor() {
 }
 
 #[test]
+fn an_error_in_a_condition_is_an_error() {
+    let (x, y, one) = (int("x"), int("y"), whole(1));
+    let positive = call(Scalar::Gt, &[&call(Scalar::FloorDivide, &[&x, &y]), &one]);
+    let choice = if_(&positive, &one, &one);
+    let other = if_(&positive, &one, &add(&one, &sub(&x, &x)));
+    both_ways().open(EXACT, &choice, &one);
+    both_ways().open(EXACT, &other, &one);
+    directed().holds(EXACT, &other, &one);
+    directed().open(EXACT, &one, &other);
+}
+
+#[test]
+fn an_empty_maximum_is_infinite() {
+    let n = size("N");
+    let m = reduce(Monoid::Max, 0, n.clone(), |k| at("x", DType::F32, &[k]));
+    let (zero, none) = (num("0.0"), both_ways());
+    none.open(REAL, &sub(&m, &m), &zero);
+    let some = both_ways().given(&[Cond::le(&Size::one(), &n)]);
+    some.holds(REAL, &sub(&m, &m), &zero);
+    let empty = both_ways().given(&[Cond::eq(&n, &Size::zero())]);
+    empty.holds(REAL, &exp(&m), &zero);
+    none.open(REAL, &exp(&m), &zero);
+}
+
+#[test]
 fn sizes_as_machine_integers_wrap() {
     let span = Span::default();
     let (i, n) = (size("i"), size("N"));

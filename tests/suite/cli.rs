@@ -99,7 +99,7 @@ fn hostile_files_give_one_coded_diagnostic() {
         ("bytes", vec![0xff; 64], "R0007"),
         ("parens", "(".repeat(1_000_000).into_bytes(), "R0701"),
         ("brackets", "[".repeat(1_000_000).into_bytes(), "R0701"),
-        ("blanks", vec![b' '; 17 << 20], "R0703"),
+        ("blanks", vec![b' '; 17 << 20], "R0702"),
     ];
     for (name, text, code) in cases {
         folder.file("h.rtl", [b"rtl 1.0\nconst a: f32 = ".as_slice(), &text].concat());

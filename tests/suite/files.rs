@@ -42,6 +42,33 @@ fn files_are_found_as_they_say() {
     assert!(files >= FILES, "{files} files");
 }
 
+/// Claims that are false, most of them by a little.
+#[test]
+fn nothing_false_is_proved() {
+    let checker = checker();
+    let (mut refuted, mut open, mut wrong) = (0, 0, Vec::new());
+    for path in files_below(&root().join("tests/suite/data/false"), ".rtl") {
+        let found = check(&checker, &fs::read_to_string(&path).expect("a file of the project"));
+        wrong.extend(found.notes.iter().map(|n| format!("{}:{}: {}", path.display(), n.line, n.text)));
+        for claim in found.verdicts {
+            match claim.verdict {
+                Verdict::Refuted => refuted += 1,
+                Verdict::Unknown => open += 1,
+                _ => wrong.push(format!(
+                    "{}:{}: {} is {}",
+                    path.display(),
+                    claim.line,
+                    claim.name,
+                    claim.found
+                )),
+            }
+        }
+    }
+    println!("{} false claims: {refuted} refuted, {open} unknown", refuted + open);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(refuted + open >= 150, "{} claims", refuted + open);
+}
+
 fn join(codes: &BTreeSet<String>) -> String {
     codes.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
@@ -139,7 +166,8 @@ impl Found {
         let mut wrong = Vec::new();
         let mut open: Vec<Option<Mark>> = marks(text).into_iter().map(Some).collect();
         for note in &self.notes {
-            let fits = |m: &Option<Mark>| m.as_ref().is_some_and(|(l, c, _)| *l == note.line && *c == note.code);
+            let fits =
+                |m: &Option<Mark>| m.as_ref().is_some_and(|(l, c, _)| *l == note.line && *c == note.code);
             match open.iter_mut().find(|m| fits(m)).and_then(Option::take) {
                 None => wrong.push(format!("{}: not expected: {}: {}", note.line, note.code, note.text)),
                 Some((line, code, text)) if !note.text.contains(&text) => {
@@ -183,7 +211,8 @@ fn blessed(text: &str, found: &Found) -> String {
     let mut notes: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for note in &found.notes {
         let known = old.iter().find(|(l, c, t)| *l == note.line && *c == note.code && note.text.contains(t));
-        let said = known.map_or(String::new(), |(_, _, t)| if t.is_empty() { t.clone() } else { format!(": {t}") });
+        let said =
+            known.map_or(String::new(), |(_, _, t)| if t.is_empty() { t.clone() } else { format!(": {t}") });
         notes.entry(note.line).or_default().push(format!("  #~ {}{said}", note.code));
     }
     let mut lines: Vec<String> = Vec::new();

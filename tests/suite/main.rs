@@ -8,6 +8,7 @@ mod cli;
 mod crosscheck;
 mod files;
 mod folder;
+mod golden;
 mod pages;
 mod run;
 mod samples;

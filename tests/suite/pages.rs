@@ -21,7 +21,7 @@ const WITHOUT_PROGRAM: [u16; 9] = [211, 301, 501, 606, 710, 711, 721, 723, 799];
 const INDEX: &str = "docs/errors.md";
 
 /// Characters of a line of output that a page shows.
-const LONGEST_LINE: usize = 100;
+const LONGEST_LINE: usize = 120;
 
 fn blesses() -> bool {
     std::env::var_os("RTV_BLESS").is_some_and(|v| v == "1")
@@ -301,6 +301,16 @@ const FAMILIES: [&str; 10] = [
     "R08 Project, command line and files",
     "R09 Lints",
 ];
+
+#[test]
+fn the_first_output_of_the_readme_is_real() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("UTF-8");
+    let first = fs::read_to_string(root().join("examples/first.rtl")).expect("UTF-8");
+    assert!(blocks(&readme, "rtl").contains(&first), "README.md shows examples/first.rtl");
+    let script = format!("cd '{}' && rtv check examples/first.rtl -v", root().display());
+    let output = shown(&shell(&script, &Folder::new("pages-readme")));
+    assert!(readme.contains(output.trim_end()), "README.md shows another output than\n{output}");
+}
 
 #[test]
 fn snippets_of_the_documentation_check() {

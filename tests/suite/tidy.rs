@@ -105,7 +105,9 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     for line in manifest.lines() {
         if line.starts_with('[') {
             inside = line.trim_matches(['[', ']']).ends_with("dependencies");
-        } else if let (true, Some((name, _))) = (inside, line.split_once(['=', '.'])) {
+        } else if let (true, Some((name, _))) =
+            (inside && !line.starts_with('#'), line.split_once(['=', '.']))
+        {
             names.insert(name.trim().to_string());
         }
     }

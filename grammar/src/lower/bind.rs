@@ -54,7 +54,8 @@ impl Lower<'_> {
             }
         }
         if entry.has_attr("elementwise") {
-            self.bind_elementwise(&mut bound, &given, span)?;
+            let strict = entry.has_word("elementwise", "strict");
+            self.bind_elementwise(&mut bound, &given, strict, span)?;
         } else {
             self.bind_exact(&mut bound, &given, span)?;
         }
@@ -144,7 +145,14 @@ impl Lower<'_> {
     }
 
     /// Elementwise operators: operands promote and broadcast, the body is uniform.
-    fn bind_elementwise(&mut self, bound: &mut Bound<'_>, given: &[(Value, Span)], span: Span) -> Result<()> {
+    /// With `strict` an operand outside the class is refused before it promotes.
+    fn bind_elementwise(
+        &mut self,
+        bound: &mut Bound<'_>,
+        given: &[(Value, Span)],
+        strict: bool,
+        span: Span,
+    ) -> Result<()> {
         let def = bound.def;
         let operands: Vec<usize> = (0..given.len())
             .filter(|&k| param_kind(&def.params[k].ty, &bound.generics) == ParamKind::Tensor)
@@ -157,6 +165,12 @@ impl Lower<'_> {
                 .filter(|&&k| elem_name(&def.params[k].ty) == Some(&name))
                 .map(|&k| given[k].0.clone())
                 .collect();
+            for value in values.iter().filter(|_| strict) {
+                let own = self.natural_dtype(value, span)?;
+                if !class.contains(own) {
+                    return fail(204, span, format!("{own} is not `{class}`, which `{name}` stands for"));
+                }
+            }
             if !values.is_empty() {
                 let dtype = self.promoted(&values, class, &name, span)?;
                 self.bind(&name, Value::DType(dtype));
@@ -310,7 +324,8 @@ impl Lower<'_> {
         };
         let natural = self.natural_dtype(value, at)?;
         let dtype = known.unwrap_or(natural);
-        if natural.category() > dtype.category() {
+        let bool_to_number = natural == DType::Bool && dtype != DType::Bool;
+        if natural.category() > dtype.category() || bool_to_number {
             return fail(204, at, format!("`{}` is {dtype}, found {}", name.name, value.describe()));
         }
         self.match_elem(elem, dtype, generics, at)?;

@@ -293,6 +293,9 @@ fn result_mismatch(want: &Type, found: &Type, span: Span) -> Stop {
     }
 }
 
+/// Labels for the calls around an error.
+const MAX_CALL_LABELS: usize = 2;
+
 /// An error inside the operator library belongs to the user's call.
 fn at_call(stop: Stop, name: &Ident, origin: Origin, span: Span) -> Stop {
     match (stop, origin) {
@@ -300,6 +303,11 @@ fn at_call(stop: Stop, name: &Ident, origin: Origin, span: Span) -> Stop {
             let message = format!("in `{}`: {}", name.name, d.message);
             let labels = vec![rtv_semantics::diag::Label { span, text: String::new() }];
             Stop::Report(Box::new(Diagnostic { message, labels, ..*d }))
+        }
+        // Of many calls around an error the innermost and the outermost are shown.
+        (Stop::Report(mut d), Origin::User) if d.labels.len() > MAX_CALL_LABELS => {
+            d.labels.truncate(MAX_CALL_LABELS);
+            Stop::Report(Box::new(d.label(span, format!("in this call of `{}`", name.name))))
         }
         (Stop::Report(d), Origin::User) if d.span() != span => {
             Stop::Report(Box::new(d.label(span, format!("in this call of `{}`", name.name))))

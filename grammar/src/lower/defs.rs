@@ -1,9 +1,12 @@
 //! The definitions that names can mean: the user's items over the operator library.
 
 use crate::ast::{self, DefKind, Item, ItemKind};
-use rtv_semantics::diag::{Code, Diagnostic, FileId};
+use rtv_semantics::diag::{Code, Diagnostic, FileId, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The newest version of the language.
+pub const LANGUAGE: (u32, u32) = (1, 0);
 
 /// Whose text a definition is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +32,17 @@ impl Entry {
 
     pub fn has_attr(&self, name: &str) -> bool {
         self.item.attrs.iter().any(|a| a.name.name == name)
+    }
+
+    /// Whether an attribute names a word: `@elementwise(strict)`.
+    pub fn has_word(&self, attr: &str, word: &str) -> bool {
+        let named = self.item.attrs.iter().filter(|a| a.name.name == attr).filter_map(|a| a.args.as_ref());
+        named
+            .flat_map(|args| match args {
+                ast::Args::List(list) => list.as_slice(),
+                ast::Args::Generator { .. } => &[],
+            })
+            .any(|arg| matches!(&arg.value.kind, ast::ExprKind::Name(n) if n == word))
     }
 
     /// The strings of `@aten("..")`.
@@ -72,8 +86,24 @@ impl Defs {
     /// an overload of an `op` is reported.
     pub fn add_file(&mut self, _file: FileId, tree: &ast::File) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
+        if let Some(version) = &tree.version
+            && (version.major, version.minor) > LANGUAGE
+        {
+            diagnostics.push(
+                Diagnostic::error(Code(12), version.span, "this version of the language is not known")
+                    .help(format!("this rtv reads rtl {}.{}", LANGUAGE.0, LANGUAGE.1)),
+            );
+        }
+        if let (None, Some(first)) = (&tree.version, tree.items.first()) {
+            let start = Span { hi: first.span.lo, ..first.span };
+            diagnostics.push(
+                Diagnostic::lint(Code(901), start, "the file does not say its language version")
+                    .help(format!("begin it with `rtl {}.{}`", LANGUAGE.0, LANGUAGE.1)),
+            );
+        }
         let mut seen: BTreeMap<(&str, String), ast::Ident> = BTreeMap::new();
         for item in &tree.items {
+            diagnostics.extend(duplicate_parameters(item));
             let Some((space, name)) = declared(item) else { continue };
             let is_op = matches!(&item.kind, ItemKind::Def(d) if d.kind == DefKind::Op);
             if let Some(first) = seen.insert((space, name.name.clone()), name.clone())
@@ -139,6 +169,28 @@ impl Defs {
         names.extend(self.user.keys().cloned());
         names
     }
+}
+
+/// Parameters of one name, or with the name of a variable of the item.
+fn duplicate_parameters(item: &Item) -> Vec<Diagnostic> {
+    let (generics, params) = match &item.kind {
+        ItemKind::Def(def) => (&def.generics, &def.params),
+        ItemKind::Rule(rule) => (&rule.generics, &rule.params),
+        ItemKind::Vjp { generics, params, .. } => (generics, params),
+        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => return Vec::new(),
+    };
+    let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
+    for generic in generics {
+        let (ast::Generic::Size(name) | ast::Generic::Rank(name) | ast::Generic::DType { name, .. }) = generic;
+        seen.insert(&name.name, name.span);
+    }
+    let twice = |(name, first): (&ast::Ident, Span)| {
+        Diagnostic::error(Code(104), name.span, format!("`{}` is declared twice", name.name))
+            .here("second declaration")
+            .label(first, "first declaration")
+            .help("rename one of them")
+    };
+    params.iter().filter_map(|p| Some((&p.name, seen.insert(&p.name.name, p.name.span)?))).map(twice).collect()
 }
 
 /// The name an item declares and the space of names it lives in.

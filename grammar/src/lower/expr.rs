@@ -353,6 +353,13 @@ impl Lower<'_> {
                 });
                 Some(Value::DType(dtype_function(&name.name, &dtypes.collect::<Result<Vec<_>>>()?, span)?))
             }
+            // A static list of integers, for `[.. for k in range(n)]`.
+            ("range", [Value::Size(n)]) => match n.as_i64() {
+                Some(n @ 0..=MAX_RANGE) => Some(Value::List((0..n).map(|k| Value::Size(Size::from(k))).collect())),
+                Some(n) if n > MAX_RANGE => return fail(705, span, format!("`range` of more than {MAX_RANGE} entries")),
+                Some(n) => return fail(203, span, format!("`range` of {n} entries")),
+                None => return fail(206, span, format!("`{n}` is not known here, and `range` needs a number")),
+            },
             ("len", [Value::List(list)]) => {
                 list.iter().try_for_each(|v| self.listed_once(v, span))?;
                 Some(Value::Size(Size::from(list.len() as i64)))
@@ -429,6 +436,9 @@ impl Lower<'_> {
         Ok(Value::Term(self.convert(term, to)?))
     }
 }
+
+/// Entries of a static `range`.
+const MAX_RANGE: i64 = 4096;
 
 /// Whether a list holds numbers only, at any depth.
 fn is_tensor_literal(list: &[Value]) -> bool {

@@ -192,6 +192,16 @@ impl Lower<'_> {
                 }
                 Size::zero()
             }
+            // A quotient may cancel, but not what it needs.
+            BinaryOp::FloorDiv | BinaryOp::Rem if !self.holds(&Cond::ne(b, &Size::zero())) => {
+                return Err(rtv_semantics::diag::Diagnostic::error(
+                    rtv_semantics::diag::Code(215),
+                    span,
+                    format!("the divisor `{b}` may be 0"),
+                )
+                .help(format!("add `requires {b} >= 1`"))
+                .into());
+            }
             BinaryOp::FloorDiv => self.quotient(a, b),
             BinaryOp::Rem => a - &(b * &self.quotient(a, b)),
             BinaryOp::Pow => match b.as_const().and_then(|c| c.to_u32()) {

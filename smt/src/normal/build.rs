@@ -41,8 +41,8 @@ impl Normal<'_> {
         for part in groups {
             let flat = part.binders.iter().all(|b| part.binders.iter().all(|c| !b.extent.mentions(&c.sym)));
             if part.factors.is_empty() && part.guards.is_empty() && flat {
-                // The number of index tuples.
-                let count = Size::product(part.binders.iter().map(|b| &b.extent));
+                // The number of index tuples; a negative extent has none.
+                let count = Size::product(&part.binders.iter().map(|b| self.natural(&b.extent)).collect::<Vec<_>>());
                 factors.push(Term::cast(dtype, Term::size(count, span), span));
                 continue;
             }
@@ -56,6 +56,12 @@ impl Normal<'_> {
         }
         let whole = multiplied(factors, dtype, span);
         guarded(&loose.guards, whole, integer_literal(0.into(), dtype, span))
+    }
+
+    /// The length of the range `0..extent`.
+    fn natural(&self, extent: &Size) -> Size {
+        let known = self.holds(&Cond::non_neg(extent.clone()));
+        if known { extent.clone() } else { extent.maximum(&Size::zero()) }
     }
 
     /// The independent parts. A factor that is only known to be finite inside a range

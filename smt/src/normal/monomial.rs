@@ -6,10 +6,10 @@ use num_traits::{One, Zero};
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
-use rtv_semantics::size::Size;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
 use super::{Normal, ranges};
+use crate::cases::{decided, first_condition, is_total};
 use crate::encode::{Data, Encoder, Known};
 
 /// Monomials of one combination.
@@ -211,15 +211,8 @@ impl Normal<'_> {
         probe.excludes(&flags)
     }
 
-    /// A condition that has a truth value everywhere: no division in it may fail.
     fn total(&self, cond: &Cond) -> bool {
-        match cond {
-            Cond::True | Cond::False => true,
-            Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => {
-                crate::encode::divisors(p).iter().all(|d| self.holds(&Cond::ne(d, &Size::zero())))
-            }
-            Cond::And(parts) | Cond::Or(parts) => parts.iter().all(|part| self.total(part)),
-        }
+        is_total(cond, &self.facts, &*self.sizes)
     }
 }
 
@@ -241,34 +234,6 @@ fn number(lit: &Lit, dtype: DType) -> Option<BigRational> {
             }
         }
         _ => None,
-    }
-}
-
-/// The first condition on sizes that a value inside the term hangs on. Reductions are
-/// not entered: their conditions may be about their binders.
-fn first_condition(term: &Term) -> Option<Cond> {
-    match term.form() {
-        Form::If(cond, then, other) => match cond.as_cond() {
-            Some(cond) if !matches!(cond, Cond::True | Cond::False) => Some(cond),
-            _ => [cond, then, other].into_iter().find_map(first_condition),
-        },
-        Form::Call(Fun::Scalar(_) | Fun::Cast(_), args) => args.iter().find_map(first_condition),
-        _ => None,
-    }
-}
-
-/// The term where the condition is true, or where it is false.
-fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
-    let span = term.span();
-    let again = |t: &Term| decided(t, known, truth);
-    match term.form() {
-        Form::If(cond, then, other) => match cond.as_cond() {
-            Some(cond) if cond == *known => again(if truth { then } else { other }),
-            _ => Term::if_(again(cond), again(then), again(other), span),
-        },
-        Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(again).collect(), span),
-        Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => Term::cast(*dtype, again(&args[0]), span),
-        _ => term.clone(),
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod binding;
 mod compare;
+mod form;
 mod promotion;
 mod record;
 mod report;

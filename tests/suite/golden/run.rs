@@ -3,17 +3,21 @@
 
 use super::binding::{Binding, bind};
 use super::compare::{difference, results};
-use super::record::{Arg, Outcome, Record};
+use super::form::{Form, form};
+use super::record::{Outcome, Record};
 use super::schema::Schemas;
 use rtv_grammar::lower::{Defs, Entry, Library, Lower, OuterCall, class_of};
 use rtv_grammar::parse;
 use rtv_grammar::prelude::Prelude;
 use rtv_semantics::arith::Arith;
-use rtv_semantics::diag::{Diagnostic, FileId, Span};
+use rtv_semantics::diag::{Code, Diagnostic, FileId, Span};
 use rtv_semantics::eval::{Datum, Env, Limits, eval};
 use rtv_semantics::scalar::Domain;
 use rtv_semantics::tensor::Tensor;
 use std::collections::BTreeMap;
+
+/// The codes of parts of the language that come later.
+const NOT_YET: [Code; 2] = [Code(291), Code(295)];
 
 /// How a case came out.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,7 +34,9 @@ enum Ours {
     Value(Datum),
     /// An error of the program.
     Refused(String),
-    /// Anything else: a limit, a form that is not there yet.
+    /// A part of the language that is not there yet.
+    Missing(String),
+    /// Anything else: a limit, a fault of the case.
     Stuck(String),
 }
 
@@ -56,27 +62,27 @@ impl Runner {
     }
 
     pub fn run(&self, record: &Record) -> Result<Finding, String> {
-        let ours = match record.aten.as_str() {
-            "einsum.default" => einsum(record)?,
-            aten => match self.attempt(record, aten)? {
-                Ok(ours) => ours,
-                Err(reason) => return Ok(Finding::NotCovered(reason)),
-            },
+        let attempt = match form(record) {
+            Some(form) => Ok(program(form)),
+            None => self.attempt(record)?,
         };
-        Ok(verdict(record, ours))
+        Ok(match attempt {
+            Ok(Ours::Missing(what)) | Err(what) => Finding::NotCovered(what),
+            Ok(ours) => verdict(record, ours),
+        })
     }
 
     /// The first call that types; the reason why there is none to make.
-    fn attempt(&self, record: &Record, aten: &str) -> Result<Result<Ours, String>, String> {
-        let schema = self.schemas.of(aten)?;
-        let Some(blocks) = self.blocks.get(aten) else { return Ok(Err("no operator".into())) };
+    fn attempt(&self, record: &Record) -> Result<Result<Ours, String>, String> {
+        let schema = self.schemas.of(&record.aten)?;
+        let Some(blocks) = self.blocks.get(&record.aten) else { return Ok(Err("no operator".into())) };
         let (mut first_reason, mut refused) = (None, None);
         for (name, entry) in blocks {
             match bind(record, schema, entry) {
                 Err(reason) => first_reason = first_reason.or(Some(reason)),
                 Ok(binding) => match call(&self.defs, name, &binding) {
-                    ours @ (Ours::Value(_) | Ours::Stuck(_)) => return Ok(Ok(ours)),
-                    ours => refused = refused.or(Some(ours)),
+                    refusal @ Ours::Refused(_) => refused = refused.or(Some(refusal)),
+                    ours => return Ok(Ok(ours)),
                 },
             }
         }
@@ -84,24 +90,17 @@ impl Runner {
     }
 }
 
-/// `einsum` is a form of the language: its pattern is text of a program.
-fn einsum(record: &Record) -> Result<Ours, String> {
-    let [Arg::Str(pattern), Arg::Tensors(operands), ..] = record.args.as_slice() else {
-        return Err(format!("{}: a pattern and tensors", record.id));
-    };
-    let operands: Vec<Tensor> = operands.iter().flatten().cloned().collect();
-    let params: Vec<String> = operands.iter().enumerate().map(|(k, t)| format!("x{k}: {}", t.type_text())).collect();
-    let names: String = (0..operands.len()).map(|k| format!(", x{k}")).collect();
-    let text = format!("rtl 1.0\nop case({}) {{ return einsum({pattern:?}{names}) }}\n", params.join(", "));
-    let parsed = parse(FileId(0), &text);
+/// A form of the language, as a program.
+fn program(form: Form) -> Ours {
+    let parsed = parse(FileId(0), &form.text);
     let mut defs = Defs::new(Prelude::shared());
     let mut faults = parsed.diagnostics;
     faults.extend(defs.add_file(FileId(0), &parsed.file));
     if !faults.is_empty() {
-        return Ok(Ours::Stuck(said(&faults)));
+        return Ours::Stuck(said(&faults));
     }
-    let positional = operands.iter().map(super::binding::tensor).collect();
-    Ok(call(&defs, "case", &Binding { positional, named: Vec::new(), tensors: operands }))
+    let positional = form.operands.iter().map(super::binding::tensor).collect();
+    call(&defs, "case", &Binding { positional, named: Vec::new(), tensors: form.operands })
 }
 
 fn call(defs: &Defs, name: &str, binding: &Binding) -> Ours {
@@ -110,6 +109,7 @@ fn call(defs: &Defs, name: &str, binding: &Binding) -> Ours {
     let diagnostics = lower.take_diagnostics();
     match elaborated {
         Some(call) => evaluate(&call, &binding.tensors),
+        None if diagnostics.iter().any(|d| NOT_YET.contains(&d.code)) => Ours::Missing(said(&diagnostics)),
         None if diagnostics.iter().all(|d| class_of(d.code).is_some()) => Ours::Refused(said(&diagnostics)),
         None => Ours::Stuck(said(&diagnostics)),
     }
@@ -138,12 +138,12 @@ fn verdict(record: &Record, ours: Ours) -> Finding {
             Ok(got) => difference(record, want, &got).map_or(Finding::Passed, Finding::Failed),
             Err(why) => Finding::Failed(why),
         },
-        (Outcome::Results(_), Ours::Refused(why) | Ours::Stuck(why)) => Finding::Failed(why),
+        (Outcome::Results(_), Ours::Refused(why) | Ours::Missing(why) | Ours::Stuck(why)) => Finding::Failed(why),
         (Outcome::Error(_), Ours::Refused(_)) => Finding::Passed,
         (Outcome::Error(class), _) if class == "NotImplementedError" => Finding::Lifted,
         (Outcome::Error(class), Ours::Value(value)) => {
             Finding::Failed(format!("gives {}, recorded {class}", value.type_text()))
         }
-        (Outcome::Error(class), Ours::Stuck(why)) => Finding::Failed(format!("{why}, recorded {class}")),
+        (Outcome::Error(class), Ours::Missing(why) | Ours::Stuck(why)) => Finding::Failed(format!("{why}, recorded {class}")),
     }
 }
