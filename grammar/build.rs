@@ -24,7 +24,11 @@ fn embed_operators() -> io::Result<()> {
     for file in &files {
         let below = file.strip_prefix(&root).map_err(io::Error::other)?;
         let absolute = file.canonicalize()?;
-        table += &format!("    ({:?}, include_str!({:?})),\n", below.display().to_string(), absolute.display().to_string());
+        table += &format!(
+            "    ({:?}, include_str!({:?})),\n",
+            below.display().to_string(),
+            absolute.display().to_string()
+        );
     }
     table += "];\n";
     fs::write(Path::new(&env::var("OUT_DIR").map_err(io::Error::other)?).join("operators.rs"), table)

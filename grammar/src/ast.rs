@@ -55,11 +55,25 @@ pub struct Attr {
 #[derive(Clone, PartialEq, Debug)]
 pub enum ItemKind {
     Use(Path),
-    Const { name: Ident, ty: Type, value: Expr },
+    Const {
+        name: Ident,
+        ty: Type,
+        value: Expr,
+    },
     Def(Def),
-    Vjp { path: Path, generics: Vec<Generic>, params: Vec<Param>, given: Pat, clauses: Vec<Clause>, body: Block },
+    Vjp {
+        path: Path,
+        generics: Vec<Generic>,
+        params: Vec<Param>,
+        given: Pat,
+        clauses: Vec<Clause>,
+        body: Block,
+    },
     Rule(Rule),
-    Test { name: Ident, body: Block },
+    Test {
+        name: Ident,
+        body: Block,
+    },
     /// What stood where an item was expected and could not be read.
     Error,
 }
@@ -83,7 +97,9 @@ pub enum DefKind {
     Op,
     Impl,
     /// `decomp NAME for OP` carries the operator.
-    Decomp { of: Option<Path> },
+    Decomp {
+        of: Option<Path>,
+    },
     Monoid,
 }
 
@@ -156,11 +172,18 @@ pub struct Type {
 #[derive(Clone, PartialEq, Debug)]
 pub enum TypeKind {
     /// `f32[B, D](a!)`; `dims` is `None` where no brackets were written.
-    Tensor { elem: Elem, dims: Option<Vec<Dim>>, alias: Option<Alias> },
+    Tensor {
+        elem: Elem,
+        dims: Option<Vec<Dim>>,
+        alias: Option<Alias>,
+    },
     Tuple(Vec<Type>),
     /// `[T[..]]`, a static list.
     List(Box<Type>),
-    Fn { params: Vec<Type>, ret: Box<Type> },
+    Fn {
+        params: Vec<Type>,
+        ret: Box<Type>,
+    },
 }
 
 /// `f32`, `T`, `size`, `axes`, `sum_dtype(T)`.
@@ -208,15 +231,34 @@ pub struct Stmt {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum StmtKind {
-    Let { pat: Pat, ty: Option<Type>, value: Expr },
+    Let {
+        pat: Pat,
+        ty: Option<Type>,
+        value: Expr,
+    },
     Return(Expr),
-    Assert { value: Expr, mode: Option<Mode> },
-    For { binders: Vec<Binder>, clauses: Vec<Clause>, body: Block },
-    While { cond: Expr, clauses: Vec<Clause>, body: Block },
+    Assert {
+        value: Expr,
+        mode: Option<Mode>,
+    },
+    For {
+        binders: Vec<Binder>,
+        clauses: Vec<Clause>,
+        body: Block,
+    },
+    While {
+        cond: Expr,
+        clauses: Vec<Clause>,
+        body: Block,
+    },
     If(IfStmt),
     /// A place that stands alone: must be a call.
     Place(Expr),
-    Assign { place: Expr, op: AssignOp, value: Expr },
+    Assign {
+        place: Expr,
+        op: AssignOp,
+        value: Expr,
+    },
     Error,
 }
 
@@ -254,7 +296,10 @@ pub enum Binder {
 pub enum Pat {
     Name(Ident),
     /// At least two names.
-    Tuple { names: Vec<Ident>, span: Span },
+    Tuple {
+        names: Vec<Ident>,
+        span: Span,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -272,17 +317,40 @@ pub enum ExprKind {
     Float(String),
     Str(String),
     Bool(bool),
-    Unary { op: UnaryOp, arg: Box<Expr> },
-    Binary { op: BinaryOp, lhs: Box<Expr>, rhs: Box<Expr> },
+    Unary {
+        op: UnaryOp,
+        arg: Box<Expr>,
+    },
+    Binary {
+        op: BinaryOp,
+        lhs: Box<Expr>,
+        rhs: Box<Expr>,
+    },
     /// `x.T`, `x.size`; the name may be any word, keywords included.
-    Field { base: Box<Expr>, name: Ident },
-    Index { base: Box<Expr>, items: Vec<IndexItem> },
-    Call { fun: Box<Expr>, args: Args },
+    Field {
+        base: Box<Expr>,
+        name: Ident,
+    },
+    Index {
+        base: Box<Expr>,
+        items: Vec<IndexItem>,
+    },
+    Call {
+        fun: Box<Expr>,
+        args: Args,
+    },
     /// One element is legal: `(x,)`.
     Tuple(Vec<Expr>),
     List(Vec<Element>),
-    Comprehension { body: Box<Expr>, binders: Vec<Binder> },
-    If { cond: Box<Expr>, then: Box<Expr>, otherwise: Box<Expr> },
+    Comprehension {
+        body: Box<Expr>,
+        binders: Vec<Binder>,
+    },
+    If {
+        cond: Box<Expr>,
+        then: Box<Expr>,
+        otherwise: Box<Expr>,
+    },
     /// What stood where an expression was expected and could not be read.
     Error,
 }
@@ -306,7 +374,10 @@ pub enum IndexItem {
 pub enum Args {
     List(Vec<Arg>),
     /// `sum(e for k in K)`: a generator is the only argument of its call.
-    Generator { body: Box<Expr>, binders: Vec<Binder> },
+    Generator {
+        body: Box<Expr>,
+        binders: Vec<Binder>,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug)]

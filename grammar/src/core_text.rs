@@ -3,6 +3,7 @@
 //! Broadcasting shows as `expand`, conversion as a dtype call, a precondition checked at
 //! entry as `requires`. The text is the language again and parses.
 
+use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, Function, Input, Param};
 use rtv_semantics::size::{Sym, SymKind};
 use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Require, Term, Var};
@@ -15,7 +16,16 @@ pub fn function(f: &Function) -> String {
     let mut body = Body::default();
     let result = body.operand(&f.body);
     let head = signature(&f.name, &f.params, f.body.ty(), "fn");
-    let requires = requires_text(&f.facts.iter().map(|c| c.to_string()).collect::<Vec<_>>(), &f.requires);
+    // That `numel(S)` counts the elements of `*S` goes without saying.
+    let ties = |c: &&Cond| {
+        let mut syms = BTreeSet::new();
+        c.collect_syms(&mut syms);
+        syms.iter().any(|s| s.kind() == SymKind::Group)
+    };
+    let requires = requires_text(
+        &f.facts.iter().filter(|c| !ties(c)).map(|c| c.to_string()).collect::<Vec<_>>(),
+        &f.requires,
+    );
     format!("{head}{requires}\n{{\n{}  return {result}\n}}\n", body.lines)
 }
 

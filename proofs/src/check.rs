@@ -186,8 +186,14 @@ impl Checker {
             Err(found) if has_rank_variables(task.item) && found.iter().any(|d| depends_on_rank(d.code)) => {
                 match ranked(&TESTED_RANKS) {
                     Ok(samples) => {
-                        let reason = "rank: the claim looks inside a rank variable".to_string();
-                        (Some(self.decide(task, &[], &samples, Some(reason))), Vec::new())
+                        let inside = found.iter().find(|d| depends_on_rank(d.code));
+                        let why = inside.map_or(String::new(), |d| format!(": {}", d.message));
+                        let reason = format!("rank: the claim looks inside a rank variable{why}");
+                        let mut result = self.decide(task, &[], &samples, Some(reason));
+                        if result.verdict == Verdict::Unknown {
+                            result.code = inside.map(|d| d.code);
+                        }
+                        (Some(result), Vec::new())
                     }
                     Err(found) => (None, found),
                 }

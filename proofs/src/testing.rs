@@ -7,6 +7,11 @@ use rtv_semantics::program::{Assertion, Mode, Step, Test};
 use rtv_semantics::scalar::Domain;
 use rtv_semantics::term::Term;
 
+/// A test is small; what needs more steps is refused.
+fn limits() -> Limits {
+    Limits { max_steps: 1 << 28, ..Limits::default() }
+}
+
 /// What running a test gave.
 pub struct TestRun {
     pub assertions: u64,
@@ -19,10 +24,10 @@ pub fn run(test: &Test) -> TestRun {
     let (mut ieee, mut exact) = (Env::new(), Env::new());
     for step in &test.steps {
         match step {
-            Step::Let(var, value) => match eval(value, &ieee, Domain::Ieee, &Limits::default()) {
+            Step::Let(var, value) => match eval(value, &ieee, Domain::Ieee, &limits()) {
                 Ok(datum) => {
                     // Where the exact domain has no value, steps that need it say so.
-                    if let Ok(datum) = eval(value, &exact, Domain::Exact, &Limits::default()) {
+                    if let Ok(datum) = eval(value, &exact, Domain::Exact, &limits()) {
                         exact.vars.insert(var.clone(), datum);
                     }
                     ieee.vars.insert(var.clone(), datum);
@@ -54,7 +59,7 @@ fn assert(assertion: &Assertion, ieee: &Env, exact: &Env, span: Span) -> Result<
             Fault::Differs(text) => failed(text),
             Fault::Error(error) => error.to_diagnostic(),
         }),
-        Assertion::Fails(term, class) => match eval(term, ieee, Domain::Ieee, &Limits::default()) {
+        Assertion::Fails(term, class) => match eval(term, ieee, Domain::Ieee, &limits()) {
             Ok(datum) => Err(failed(format!("no error, but\n{datum}"))),
             Err(error) if error.class == Some(*class) => Ok(()),
             Err(error) => {
@@ -66,7 +71,7 @@ fn assert(assertion: &Assertion, ieee: &Env, exact: &Env, span: Span) -> Result<
 }
 
 fn value(term: &Term, env: &Env) -> Result<Datum, Diagnostic> {
-    eval(term, env, Domain::Ieee, &Limits::default()).map_err(|e| e.to_diagnostic())
+    eval(term, env, Domain::Ieee, &limits()).map_err(|e| e.to_diagnostic())
 }
 
 enum Fault {
@@ -86,8 +91,8 @@ fn agrees(a: &Term, b: &Term, mode: Mode, ieee: &Env, exact: &Env) -> Result<(),
         Domain::Ieee => ieee,
         Domain::Exact => exact,
     };
-    let left = eval(a, env, domain, &Limits::default())?;
-    let right = eval(b, env, domain, &Limits::default())?;
+    let left = eval(a, env, domain, &limits())?;
+    let right = eval(b, env, domain, &limits())?;
     match difference(&left, &right, mode, false) {
         None => Ok(()),
         Some(difference) => {

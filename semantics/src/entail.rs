@@ -159,9 +159,9 @@ impl fmt::Display for Cond {
 fn write_relation(f: &mut fmt::Formatter<'_>, p: &Size, relation: &str) -> fmt::Result {
     let (mut left, mut right) = (Size::zero(), Size::zero());
     for (monomial, coefficient) in p.terms() {
-        let unit = monomial.iter().fold(Size::one(), |acc, (a, n)| {
-            (0..*n).fold(acc, |acc, _| &acc * &Size::atom(a.clone()))
-        });
+        let unit = monomial
+            .iter()
+            .fold(Size::one(), |acc, (a, n)| (0..*n).fold(acc, |acc, _| &acc * &Size::atom(a.clone())));
         let part = unit.scale(coefficient);
         if *coefficient < 0.into() {
             left = &left - &part;

@@ -420,14 +420,30 @@ fn never_undefined(term: &Term) -> bool {
     use Scalar::*;
     let all = |terms: &[Term]| terms.iter().all(never_undefined);
     match term.form() {
-        Form::Size(_) | Form::Var(_) | Form::Lit(Lit::Bool(_) | Lit::Int(_) | Lit::Decimal(_) | Lit::Pi) => true,
+        Form::Size(_) | Form::Var(_) | Form::Lit(Lit::Bool(_) | Lit::Int(_) | Lit::Decimal(_) | Lit::Pi) => {
+            true
+        }
         Form::Read(base, index) => matches!(base.form(), Form::Var(_)) && all(index),
         Form::Call(Fun::Cast(_), args) => all(args),
         Form::Call(Fun::Scalar(fun), args) => {
             let safe = matches!(
                 fun,
-                Add | Sub | Mul | Neg | Abs | Maximum | Minimum | Eq | Ne | Lt | Le | Gt | Ge | LogicalAnd | LogicalOr
-                    | LogicalNot | LogicalXor
+                Add | Sub
+                    | Mul
+                    | Neg
+                    | Abs
+                    | Maximum
+                    | Minimum
+                    | Eq
+                    | Ne
+                    | Lt
+                    | Le
+                    | Gt
+                    | Ge
+                    | LogicalAnd
+                    | LogicalOr
+                    | LogicalNot
+                    | LogicalXor
             );
             safe && all(args)
         }

@@ -198,11 +198,7 @@ impl Size {
     /// of the coefficients and `d`, and merges `(x // p) // d` into `x // (p*d)`.
     fn reduced_div(rest: &Size, d: &BigInt) -> Size {
         let constant = rest.constant_term();
-        let content = rest
-            .0
-            .iter()
-            .filter(|(m, _)| !m.is_empty())
-            .fold(d.clone(), |g, (_, c)| g.gcd(c));
+        let content = rest.0.iter().filter(|(m, _)| !m.is_empty()).fold(d.clone(), |g, (_, c)| g.gcd(c));
         if !content.is_one() {
             // floor((g*a + r) / (g*e)) = floor((a + floor(r/g)) / e)
             let shrunk = Size::from_terms(rest.0.iter().map(|(m, c)| (m.clone(), c.div_floor(&content))));

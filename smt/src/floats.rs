@@ -3,8 +3,9 @@
 //! Exact: an opaque sort per dtype and an uninterpreted function per (function, dtype),
 //! with the laws that hold bit for bit where all NaNs are one value: `+` and `*`
 //! commute, `x - y = x + (-y)`, `-(-x) = x`, `x * 1 = x / 1 = x`, `x + (-0) = x`,
-//! `x > y` is `y < x`, `==` is symmetric and `!=` its negation. Literals of different
-//! value are not taken to be different.
+//! `x > y` is `y < x`, `x <= y` is `x < y or x == y`, at most one of `x < y`, `y < x` and
+//! `x == y` holds, `==` is symmetric and `!=` its negation. Literals of different value
+//! are not taken to be different.
 //!
 //! Note [Free monoids]. In reassoc mode floats under `+` form a free commutative monoid,
 //! and so they do under `*`, over otherwise uninterpreted operations. A float is a
@@ -151,22 +152,45 @@ impl Encoder {
             (Meaning::Neg, &[x]) => Data::Opaque(self.opaque_neg(x, dtype)),
             (Meaning::Mul, &[x, y]) => Data::Opaque(self.opaque_mul(x, y, dtype)),
             (Meaning::Div, &[x, y]) if self.is_literal(y, false, 1) => Data::Opaque(x),
-            (Meaning::Gt, &[x, y]) => self.predicate("lt", dtype, &[y, x]),
-            (Meaning::Ge, &[x, y]) => self.predicate("le", dtype, &[y, x]),
-            (Meaning::Eq, &[x, y]) => self.predicate("eq", dtype, &[x.min(y), x.max(y)]),
-            (Meaning::Ne, &[x, y]) => match self.predicate("eq", dtype, &[x.min(y), x.max(y)]) {
-                Data::Bool(same) => Data::Bool(self.q.not(same)),
-                other => other,
-            },
-            (Meaning::Lt | Meaning::Le | Meaning::Class(_), _) => self.predicate(fun.name(), dtype, args),
+            (Meaning::Lt, &[x, y]) => Data::Bool(self.opaque_less(x, y, dtype)),
+            (Meaning::Gt, &[x, y]) => Data::Bool(self.opaque_less(y, x, dtype)),
+            (Meaning::Le, &[x, y]) => Data::Bool(self.opaque_at_most(x, y, dtype)),
+            (Meaning::Ge, &[x, y]) => Data::Bool(self.opaque_at_most(y, x, dtype)),
+            (Meaning::Eq, &[x, y]) => Data::Bool(self.opaque_equal(x, y, dtype)),
+            (Meaning::Ne, &[x, y]) => {
+                let same = self.opaque_equal(x, y, dtype);
+                Data::Bool(self.q.not(same))
+            }
+            (Meaning::Class(_), _) => Data::Bool(self.predicate(fun.name(), dtype, args)),
             _ => Data::Opaque(self.opaque_function(fun.name(), dtype, args)),
         }
     }
 
-    fn predicate(&mut self, name: &str, dtype: DType, args: &[Id]) -> Data {
+    fn predicate(&mut self, name: &str, dtype: DType, args: &[Id]) -> Id {
         let domain = vec![self.float_sort(dtype); args.len()];
         let fun = self.q.declare(&format!("{name} {dtype}"), domain, Sort::Bool);
-        Data::Bool(self.q.apply(fun, args.to_vec()))
+        self.q.apply(fun, args.to_vec())
+    }
+
+    /// `x < y`, which excludes `y < x`, so also `x < x`, and `x == y`.
+    fn opaque_less(&mut self, x: Id, y: Id, dtype: DType) -> Id {
+        let less = self.predicate("lt", dtype, &[x, y]);
+        let (greater, equal) = (self.predicate("lt", dtype, &[y, x]), self.opaque_equal(x, y, dtype));
+        for other in [greater, equal] {
+            let both = self.q.and([less, other]);
+            let law = self.q.not(both);
+            self.q.assert(law);
+        }
+        less
+    }
+
+    fn opaque_at_most(&mut self, x: Id, y: Id, dtype: DType) -> Id {
+        let (less, equal) = (self.opaque_less(x, y, dtype), self.opaque_equal(x, y, dtype));
+        self.q.or([less, equal])
+    }
+
+    fn opaque_equal(&mut self, x: Id, y: Id, dtype: DType) -> Id {
+        self.predicate("eq", dtype, &[x.min(y), x.max(y)])
     }
 
     fn opaque_function(&mut self, name: &str, dtype: DType, args: &[Id]) -> Id {

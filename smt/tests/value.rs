@@ -456,6 +456,10 @@ fn softmax_in_its_forms() {
     both_ways().given(&facts).holds(REAL, &softmax, &via_log);
     let log_softmax = sub(&x(&i), &add(&m(4), &log(&total(5))));
     both_ways().given(&facts).holds(REAL, &log(&softmax), &log_softmax);
+    let plain = div(&exp(&x(&i)), &sum(6, n.clone(), |j| exp(&x(&j))));
+    both_ways().given(&facts).holds(REAL, &softmax, &plain);
+    both_ways().given(&facts[..1]).open(REAL, &softmax, &exp(&x(&i)));
+    both_ways().given(&facts).open(REASSOC, &softmax, &plain);
     both_ways().given(&facts).open(REASSOC, &log(&softmax), &log_softmax);
     both_ways().given(&facts).open(REAL, &softmax, &exp(&shifted));
 }
@@ -583,6 +587,28 @@ fn products_distribute_over_sums_of_reals_and_integers() {
 }
 
 #[test]
+fn branches_on_sizes_are_taken_one_by_one() {
+    let (j, m, n) = (size("j"), size("M"), size("N"));
+    let left_half = cond(Cond::lt(&j, &m));
+    let read = |name: &str, dtype, k: &Size| at(name, dtype, std::slice::from_ref(k));
+    for dtype in [DType::F32, DType::U8] {
+        let dot =
+            |k: u32, name: &str| sum(k, n.clone(), |k| mul(&read("x", dtype, &k), &read(name, dtype, &k)));
+        let inside = sum(0, n.clone(), |k| {
+            let either = if_(&left_half, &read("y", dtype, &k), &read("z", dtype, &k));
+            mul(&read("x", dtype, &k), &either)
+        });
+        both_ways().holds(EXACT, &inside, &if_(&left_half, &dot(1, "y"), &dot(2, "z")));
+        both_ways().open(EXACT, &inside, &if_(&left_half, &dot(1, "z"), &dot(2, "y")));
+        let (a, b) = (read("x", dtype, &j), read("y", dtype, &j));
+        let (c, d) = (read("z", dtype, &(&j - &m)), read("w", dtype, &(&j - &m)));
+        let apart = mul(&if_(&left_half, &a, &c), &if_(&left_half, &b, &d));
+        both_ways().holds(EXACT, &if_(&left_half, &mul(&a, &b), &mul(&c, &d)), &apart);
+        both_ways().open(EXACT, &if_(&left_half, &mul(&a, &d), &mul(&c, &b)), &apart);
+    }
+}
+
+#[test]
 fn a_hypothesis_on_all_elements_holds_at_each() {
     let (i, n) = (size("i"), size("N"));
     let element = |k: &Size| at("x", DType::F32, std::slice::from_ref(k));
@@ -629,6 +655,10 @@ fn floats_compare_as_ieee_does() {
     let ge = call(Scalar::Ge, &[&x, &y]);
     claim.holds(EXACT, &lt, &gt);
     claim.open(EXACT, &not_lt, &ge);
+    claim.holds(EXACT, &call(Scalar::Lt, &[&x, &x]), &Term::bool(false, Span::default()));
+    claim.open(EXACT, &call(Scalar::Le, &[&x, &x]), &Term::bool(true, Span::default()));
+    let either = call(Scalar::LogicalOr, &[&lt, &call(Scalar::Eq, &[&y, &x])]);
+    claim.holds(EXACT, &call(Scalar::Le, &[&x, &y]), &either);
     claim.holds(REAL, &not_lt, &ge);
     let (ne, eq) = (call(Scalar::Ne, &[&x, &y]), call(Scalar::Eq, &[&y, &x]));
     claim.holds(EXACT, &ne, &call(Scalar::LogicalNot, &[&eq]));

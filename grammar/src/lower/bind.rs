@@ -1,7 +1,7 @@
 //! Binding arguments to the parameters of one overload.
 
 use super::broadcast::shape_text;
-use super::call::Arguments;
+use super::call::{Arguments, tensor_list};
 use super::defs::Entry;
 use super::shape::{GenericKind, Generics, ParamKind, generics_of, param_kind};
 use super::value::{Extents, Value};
@@ -263,13 +263,13 @@ impl Lower<'_> {
                 continue;
             }
             let is_list = param_kind(&param.ty, &bound.generics) == ParamKind::List;
-            let (list, ty) = match (&param.ty.kind, value) {
-                (TypeKind::List(inner), Value::List(list)) if is_list => (list.clone(), &**inner),
-                (TypeKind::List(_), other) => {
+            let (list, ty) = match (&param.ty.kind, tensor_list(value)) {
+                (TypeKind::List(inner), Some(list)) if is_list => (list, &**inner),
+                (TypeKind::List(_), _) => {
                     return fail(
                         201,
                         *at,
-                        format!("`{}` takes a list of tensors, found {}", param.name.name, other.describe()),
+                        format!("`{}` takes a list of tensors, found {}", param.name.name, value.describe()),
                     );
                 }
                 _ => (vec![value.clone()], &param.ty),

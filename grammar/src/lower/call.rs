@@ -80,7 +80,8 @@ impl Lower<'_> {
         span: Span,
     ) -> Result<Option<Value>> {
         let Some(entry) = entries.iter().find(|e| e.has_attr("fold")) else { return Ok(None) };
-        let Some((Value::List(list), at)) = args.positional.first() else { return Ok(None) };
+        let Some((first, at)) = args.positional.first() else { return Ok(None) };
+        let Some(list) = tensor_list(first) else { return Ok(None) };
         let (at, rest) = (*at, &args.positional[1..]);
         let mut items = list.iter();
         let Some(first) = items.next() else {
@@ -247,6 +248,11 @@ impl Lower<'_> {
                 let terms = parts.into_iter().zip(types).map(|(v, t)| self.result_term(v, Some(t), span));
                 Term::tuple(terms.collect::<Result<_>>()?, span)
             }
+            // A list of tensors is a tuple; a list of numbers is a tensor.
+            (Value::List(parts), None) if parts.iter().all(|v| matches!(v, Value::Term(_))) => {
+                let terms = parts.into_iter().map(|v| self.result_term(v, None, span));
+                Term::tuple(terms.collect::<Result<_>>()?, span)
+            }
             (Value::Size(s), Some(Type::Size)) => Term::size(s, span),
             (Value::Term(t), _) => t,
             (value, Some(Type::Tensor(t))) => self.tensor_as(&value, t.dtype, span)?,
@@ -258,6 +264,21 @@ impl Lower<'_> {
             }
             _ => Ok(term),
         }
+    }
+}
+
+/// The tensors of a static list, or of a tuple that an operator returned.
+pub(super) fn tensor_list(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::List(list) => Some(list.clone()),
+        Value::Term(t) => match t.ty() {
+            Type::Tuple(parts) => {
+                let part = |k| Value::Term(Term::item(k, t.clone(), t.span()));
+                Some((0..parts.len()).map(part).collect())
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -330,7 +351,9 @@ fn no_overload(name: &Ident, args: &Arguments, mut refusals: Vec<Diagnostic>, sp
     let same = refusals.iter().all(|d| d.code == Code(103) && d.span() == refusals[0].span());
     if refusals.len() == 1 || same {
         let refusal = refusals.remove(0);
-        let message = format!("`{}`: {}", name.name, refusal.message);
+        let named = refusal.message.starts_with(&format!("`{}`", name.name));
+        let message =
+            if named { refusal.message.clone() } else { format!("`{}`: {}", name.name, refusal.message) };
         return Diagnostic { message, ..refusal };
     }
     let types: Vec<String> = args.positional.iter().map(|(v, _)| v.describe()).collect();

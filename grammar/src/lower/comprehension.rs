@@ -21,8 +21,14 @@ impl Lower<'_> {
     ) -> Result<Value> {
         if let [AstBinder::Below { name, bound }] = binders {
             let over = self.expr(bound)?;
-            if let Value::List(items) = over {
-                return self.over_list(&name.name, items, body);
+            match over {
+                Value::List(items) => return self.over_list(&name.name, items, body),
+                Value::Tuple(tuple) => {
+                    tuple.items.iter().try_for_each(|n| self.one_axis(n, span))?;
+                    let items = tuple.items.into_iter().map(Value::Size).collect();
+                    return self.over_list(&name.name, items, body);
+                }
+                _ => {}
             }
         }
         let (known, names) = (self.facts.len(), self.frame.names.len());
@@ -203,7 +209,8 @@ impl Lower<'_> {
         if index.len() < rank {
             return Ok(None);
         }
-        let plain: Vec<Size> = index.iter().map(|t| t.as_size().cloned().unwrap_or_else(Size::zero)).collect();
+        let plain: Vec<Size> =
+            index.iter().map(|t| t.as_size().cloned().unwrap_or_else(Size::zero)).collect();
         self.aligned(&plain, base.shape(), span)?;
         for (at, extent) in index.iter().zip(base.shape()) {
             self.check_in_range(at, extent, span)?;

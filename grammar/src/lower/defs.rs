@@ -104,6 +104,7 @@ impl Defs {
         let mut seen: BTreeMap<(&str, String), ast::Ident> = BTreeMap::new();
         for item in &tree.items {
             diagnostics.extend(duplicate_parameters(item));
+            diagnostics.extend(item.attrs.iter().filter_map(unknown_attribute));
             let Some((space, name)) = declared(item) else { continue };
             let is_op = matches!(&item.kind, ItemKind::Def(d) if d.kind == DefKind::Op);
             if let Some(first) = seen.insert((space, name.name.clone()), name.clone())
@@ -171,17 +172,46 @@ impl Defs {
     }
 }
 
+/// The attributes of the language.
+const ATTRIBUTES: [&str; 10] = [
+    "aten",
+    "contracts",
+    "elementwise",
+    "experimental",
+    "extern",
+    "fold",
+    "lemma",
+    "sample",
+    "tested",
+    "trusted",
+];
+
+fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
+    if ATTRIBUTES.contains(&attr.name.name.as_str()) {
+        return None;
+    }
+    let lint =
+        Diagnostic::lint(Code(903), attr.name.span, format!("unknown attribute `@{}`", attr.name.name));
+    Some(match super::refuse::nearest(&attr.name.name, ATTRIBUTES.into_iter()) {
+        Some(near) => lint.help(format!("did you mean `@{near}`?")),
+        None => lint.help(format!("the attributes are: {}", ATTRIBUTES.join(", "))),
+    })
+}
+
 /// Parameters of one name, or with the name of a variable of the item.
 fn duplicate_parameters(item: &Item) -> Vec<Diagnostic> {
     let (generics, params) = match &item.kind {
         ItemKind::Def(def) => (&def.generics, &def.params),
         ItemKind::Rule(rule) => (&rule.generics, &rule.params),
         ItemKind::Vjp { generics, params, .. } => (generics, params),
-        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => return Vec::new(),
+        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Test { .. } | ItemKind::Error => {
+            return Vec::new();
+        }
     };
     let mut seen: BTreeMap<&str, Span> = BTreeMap::new();
     for generic in generics {
-        let (ast::Generic::Size(name) | ast::Generic::Rank(name) | ast::Generic::DType { name, .. }) = generic;
+        let (ast::Generic::Size(name) | ast::Generic::Rank(name) | ast::Generic::DType { name, .. }) =
+            generic;
         seen.insert(&name.name, name.span);
     }
     let twice = |(name, first): (&ast::Ident, Span)| {
@@ -190,7 +220,11 @@ fn duplicate_parameters(item: &Item) -> Vec<Diagnostic> {
             .label(first, "first declaration")
             .help("rename one of them")
     };
-    params.iter().filter_map(|p| Some((&p.name, seen.insert(&p.name.name, p.name.span)?))).map(twice).collect()
+    params
+        .iter()
+        .filter_map(|p| Some((&p.name, seen.insert(&p.name.name, p.name.span)?)))
+        .map(twice)
+        .collect()
 }
 
 /// The name an item declares and the space of names it lives in.

@@ -167,7 +167,12 @@ impl Lower<'_> {
 
     /// `x.T`, `x.shape` and properties without arguments.
     fn field(&mut self, base: &Expr, name: &Ident, span: Span) -> Result<Value> {
-        let value = self.expr(base)?;
+        let value = match self.expr(base)? {
+            Value::List(list) if is_tensor_literal(&list) => {
+                Value::Term(self.tensor(&Value::List(list), base.span)?)
+            }
+            value => value,
+        };
         match (name.name.as_str(), &value) {
             ("T" | "mT", Value::Term(_)) => {
                 let swapped = if name.name == "T" { "t" } else { "transpose" };
@@ -209,6 +214,17 @@ impl Lower<'_> {
                     Some(value) => Ok(value.clone()),
                     None => {
                         fail(216, span, format!("index {k} is out of range for a list of {}", list.len()))
+                    }
+                }
+            }
+            Value::Term(t) if matches!(t.ty(), Type::Tuple(_)) => {
+                let k = self.static_index(items, span)?;
+                let parts = super::call::tensor_list(&Value::Term(t)).unwrap_or_default();
+                let at = if k < 0 { k + parts.len() as i64 } else { k };
+                match usize::try_from(at).ok().and_then(|at| parts.get(at)) {
+                    Some(value) => Ok(value.clone()),
+                    None => {
+                        fail(216, span, format!("index {k} is out of range for a tuple of {}", parts.len()))
                     }
                 }
             }
@@ -355,10 +371,16 @@ impl Lower<'_> {
             }
             // A static list of integers, for `[.. for k in range(n)]`.
             ("range", [Value::Size(n)]) => match n.as_i64() {
-                Some(n @ 0..=MAX_RANGE) => Some(Value::List((0..n).map(|k| Value::Size(Size::from(k))).collect())),
-                Some(n) if n > MAX_RANGE => return fail(705, span, format!("`range` of more than {MAX_RANGE} entries")),
+                Some(n @ 0..=MAX_RANGE) => {
+                    Some(Value::List((0..n).map(|k| Value::Size(Size::from(k))).collect()))
+                }
+                Some(n) if n > MAX_RANGE => {
+                    return fail(705, span, format!("`range` of more than {MAX_RANGE} entries"));
+                }
                 Some(n) => return fail(203, span, format!("`range` of {n} entries")),
-                None => return fail(206, span, format!("`{n}` is not known here, and `range` needs a number")),
+                None => {
+                    return fail(206, span, format!("`{n}` is not known here, and `range` needs a number"));
+                }
             },
             ("len", [Value::List(list)]) => {
                 list.iter().try_for_each(|v| self.listed_once(v, span))?;

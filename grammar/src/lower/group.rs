@@ -85,7 +85,11 @@ impl Lower<'_> {
         for (i, n) in index.iter().zip(shape) {
             let over = self.group_of(i);
             if n.is_group() && over != Some(n) {
-                return fail(211, span, format!("`{}` is any number of axes, `{i}` is not their index", extent_text(n)));
+                return fail(
+                    211,
+                    span,
+                    format!("`{}` is any number of axes, `{i}` is not their index", extent_text(n)),
+                );
             }
             if !n.is_group() && over.is_some_and(|g| Some(g) != self.group_of_number(n).as_ref()) {
                 return self.one_axis(i, span);

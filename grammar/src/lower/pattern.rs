@@ -46,7 +46,9 @@ impl Lower<'_> {
         let mut terms = Vec::new();
         // PyTorch also accepts the operands as one list.
         let listed = match operands {
-            [(Value::List(list), at)] if list.len() == pattern.inputs.len() => list.iter().map(|v| (v.clone(), *at)).collect(),
+            [(Value::List(list), at)] if list.len() == pattern.inputs.len() => {
+                list.iter().map(|v| (v.clone(), *at)).collect()
+            }
             _ => operands.to_vec(),
         };
         for (value, at) in &listed {

@@ -85,7 +85,11 @@ impl Lower<'_> {
         let (a, b) = (self.expr(lhs)?, self.expr(rhs)?);
         let tensor = |v: &Value| matches!(v, Value::Term(t) if t.tensor_type().is_some());
         let literals = matches!((&a, &b), (Value::List(_), Value::List(_)));
-        if !tensor(&a) && !tensor(&b) && !literals && !matches!((&a, &b), (Value::Float(_), _) | (_, Value::Float(_))) {
+        if !tensor(&a)
+            && !tensor(&b)
+            && !literals
+            && !matches!((&a, &b), (Value::Float(_), _) | (_, Value::Float(_)))
+        {
             let same = self.static_values_agree(&a, &b, lhs.span.to(rhs.span))?;
             let found = || format!("{} and {}", a.describe(), b.describe());
             return Ok(Assertion::Settled(if same { Ok(()) } else { Err(found()) }));

@@ -101,7 +101,7 @@ impl Lower<'_> {
             }
             "replace" => {
                 let s = self.extents(&args[0], span)?;
-                let dims = self.axes_of(&args[1], &s.items, 0, span)?;
+                let dims = self.places_of(&args[1], &s.items, 0, span)?;
                 let mut list = s.items.clone();
                 for (k, &d) in dims.iter().enumerate() {
                     list[d] = self.component(&args[2], k, dims.len(), span)?;
@@ -135,7 +135,12 @@ impl Lower<'_> {
                 Ok(Value::Size(number))
             }
             "unravel" => {
-                let (n, s) = (self.entry(&args[0], span)?, self.extents(&args[1], span)?);
+                // The row-major number of a group's index is that index: a number here.
+                let n = match &args[0] {
+                    Value::Size(n) => n.clone(),
+                    other => self.entry(other, span)?,
+                };
+                let (n, s) = (n, self.extents(&args[1], span)?);
                 Ok(Value::Tuple(Extents { items: self.unravel(&n, &s.items), kept: Vec::new(), index: true }))
             }
             "inside" => self.inside(args, span),
@@ -227,6 +232,13 @@ impl Lower<'_> {
         extra: usize,
         span: Span,
     ) -> Result<Vec<usize>> {
+        let mut positions = self.places_of(dims, items, extra, span)?;
+        positions.sort_unstable();
+        Ok(positions)
+    }
+
+    /// As [`Self::axes_of`], in the order given.
+    fn places_of(&self, dims: &Value, items: &[Size], extra: usize, span: Span) -> Result<Vec<usize>> {
         let list = match self.axes(dims, span)? {
             Axes::All => return Ok((0..items.len()).collect()),
             Axes::List(list) => list,
@@ -240,7 +252,6 @@ impl Lower<'_> {
                 positions.push(position);
             }
         }
-        positions.sort_unstable();
         Ok(positions)
     }
 

@@ -42,7 +42,8 @@ impl Normal<'_> {
             let flat = part.binders.iter().all(|b| part.binders.iter().all(|c| !b.extent.mentions(&c.sym)));
             if part.factors.is_empty() && part.guards.is_empty() && flat {
                 // The number of index tuples; a negative extent has none.
-                let count = Size::product(&part.binders.iter().map(|b| self.natural(&b.extent)).collect::<Vec<_>>());
+                let count =
+                    Size::product(&part.binders.iter().map(|b| self.natural(&b.extent)).collect::<Vec<_>>());
                 factors.push(Term::cast(dtype, Term::size(count, span), span));
                 continue;
             }

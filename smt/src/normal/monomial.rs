@@ -100,6 +100,11 @@ impl Normal<'_> {
                     return Some(all);
                 }
                 (Scalar::Neg, [a], Algebra::Ring) => return Some(negated(self.monomials(a, algebra)?)),
+                (Scalar::Exp, [a], Algebra::Ring) if term.dtype().is_float() => {
+                    if let Some(split) = self.exponential(a) {
+                        return Some(vec![split]);
+                    }
+                }
                 (Scalar::Mul, [a, b], Algebra::Ring) => {
                     let (left, right) = (self.monomials(a, algebra)?, self.monomials(b, algebra)?);
                     if left.len() * right.len() > MAX_MONOMIALS {
@@ -124,6 +129,22 @@ impl Normal<'_> {
             _ => {}
         }
         self.factor(term, algebra)
+    }
+
+    /// `exp(a - b) = exp(a) * exp(-b)` for finite `a` and `b`, so that a part without
+    /// binders can leave a sum.
+    fn exponential(&mut self, exponent: &Term) -> Option<Monomial> {
+        let mut parts = Vec::new();
+        summands(exponent, false, &mut parts);
+        if parts.len() < 2 || !parts.iter().all(|part| self.is_tame(part)) {
+            return None;
+        }
+        let exp = |part: Term| {
+            let span = part.span();
+            Term::scalar(Scalar::Exp, vec![part], span)
+        };
+        let parts: Vec<Term> = parts.iter().map(|part| self.inside(part)).collect();
+        Some(Monomial::of(parts.into_iter().map(exp).collect()))
     }
 
     fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Vec<Monomial>> {
@@ -213,6 +234,21 @@ impl Normal<'_> {
 
     fn total(&self, cond: &Cond) -> bool {
         is_total(cond, &self.facts, &*self.sizes)
+    }
+}
+
+/// The parts of a sum, each with its sign.
+fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
+    let span = term.span();
+    match term.form() {
+        Form::Call(Fun::Scalar(Scalar::Add), args) => args.iter().for_each(|a| summands(a, negative, into)),
+        Form::Call(Fun::Scalar(Scalar::Sub), args) if args.len() == 2 => {
+            summands(&args[0], negative, into);
+            summands(&args[1], !negative, into);
+        }
+        Form::Call(Fun::Scalar(Scalar::Neg), args) => args.iter().for_each(|a| summands(a, !negative, into)),
+        _ if negative => into.push(Term::scalar(Scalar::Neg, vec![term.clone()], span)),
+        _ => into.push(term.clone()),
     }
 }
 

@@ -90,10 +90,10 @@ fn assemble(params: &[Param], values: Vec<Option<Given>>, tensors: Vec<Vec<Tenso
 /// For each argument of the schema the parameter that stands for it.
 fn counterparts(schema: &[SchemaArg], params: &[Param], fold: bool) -> Vec<Option<usize>> {
     let named = |a: &SchemaArg| params.iter().position(|p| p.name.name == a.name);
-    let mut free = (0..params.len()).filter(|&k| schema.iter().all(|a| a.name != params[k].name.name)).peekable();
-    let counterpart = |a: &SchemaArg| {
-        named(a).or_else(|| free.next_if(|&k| takes(kind(&params[k].ty, fold && k == 0), a)))
-    };
+    let mut free =
+        (0..params.len()).filter(|&k| schema.iter().all(|a| a.name != params[k].name.name)).peekable();
+    let counterpart =
+        |a: &SchemaArg| named(a).or_else(|| free.next_if(|&k| takes(kind(&params[k].ty, fold && k == 0), a)));
     schema.iter().map(counterpart).collect()
 }
 

@@ -45,8 +45,9 @@ fn run_all(runner: &Runner, records: &[Record]) -> Result<Vec<(String, String, F
     thread::scope(|scope| {
         let finding = &finding;
         let parts = records.chunks(share);
-        let running: Vec<_> =
-            parts.map(|part| scope.spawn(move || part.iter().map(finding).collect::<Result<Vec<_>, String>>())).collect();
+        let running: Vec<_> = parts
+            .map(|part| scope.spawn(move || part.iter().map(finding).collect::<Result<Vec<_>, String>>()))
+            .collect();
         let mut all = Vec::new();
         for worker in running {
             all.extend(worker.join().map_err(|_| "a case panics; its message is above".to_string())??);

@@ -6,7 +6,8 @@ use rtv_semantics::tensor::Tensor;
 use serde_json::{Map, Value as Json};
 
 /// The families of cases; `mutation` holds programs instead.
-pub const FAMILIES: [&str; 9] = ["unary", "binary", "reduce", "view", "index", "join", "linalg", "nn", "misc"];
+pub const FAMILIES: [&str; 9] =
+    ["unary", "binary", "reduce", "view", "index", "join", "linalg", "nn", "misc"];
 
 /// A recorded argument.
 #[derive(Clone, Debug)]
@@ -114,14 +115,18 @@ fn arg(json: &Json) -> Result<Arg, String> {
     Ok(match json {
         Json::Null => Arg::None,
         Json::String(s) => Arg::Str(s.clone()),
-        Json::Array(list) if list.iter().all(Json::is_i64) => Arg::Ints(list.iter().filter_map(Json::as_i64).collect()),
+        Json::Array(list) if list.iter().all(Json::is_i64) => {
+            Arg::Ints(list.iter().filter_map(Json::as_i64).collect())
+        }
         Json::Array(list) => Arg::Tensors(list.iter().map(optional).collect::<Result<_, _>>()?),
         Json::Object(fields) if fields.contains_key("tensor") => Arg::Tensor(tensor(fields)?),
         Json::Object(fields) => match fields.iter().next() {
             Some((kind, value)) if kind == "int" => Arg::Int(value.as_i64().ok_or_else(strange)?),
             Some((kind, Json::String(text))) if kind == "float" => Arg::Float(text.clone()),
             Some((kind, Json::Bool(b))) if kind == "bool" => Arg::Bool(*b),
-            Some((kind, Json::String(d))) if kind == "dtype" => Arg::DType(DType::from_name(d).ok_or_else(strange)?),
+            Some((kind, Json::String(d))) if kind == "dtype" => {
+                Arg::DType(DType::from_name(d).ok_or_else(strange)?)
+            }
             _ => return Err(strange()),
         },
         _ => return Err(strange()),

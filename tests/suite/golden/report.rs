@@ -28,7 +28,9 @@ impl Exception {
     fn matches(&self, id: &str) -> bool {
         match self.pattern.split_once('*') {
             None => self.pattern == id,
-            Some((start, end)) => id.len() >= start.len() + end.len() && id.starts_with(start) && id.ends_with(end),
+            Some((start, end)) => {
+                id.len() >= start.len() + end.len() && id.starts_with(start) && id.ends_with(end)
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use super::binding::{Binding, bind};
 use super::compare::{difference, results};
-use super::form::{Form, form};
+use super::form::form;
 use super::record::{Outcome, Record};
 use super::schema::Schemas;
 use rtv_grammar::lower::{Defs, Entry, Library, Lower, OuterCall, class_of};
@@ -30,7 +30,7 @@ pub enum Finding {
 }
 
 /// What the language does.
-enum Ours {
+pub enum Ours {
     Value(Datum),
     /// An error of the program.
     Refused(String),
@@ -63,7 +63,7 @@ impl Runner {
 
     pub fn run(&self, record: &Record) -> Result<Finding, String> {
         let attempt = match form(record) {
-            Some(form) => Ok(program(form)),
+            Some(form) => Ok(program(&form.text, &form.operands)),
             None => self.attempt(record)?,
         };
         Ok(match attempt {
@@ -90,17 +90,17 @@ impl Runner {
     }
 }
 
-/// A form of the language, as a program.
-fn program(form: Form) -> Ours {
-    let parsed = parse(FileId(0), &form.text);
+/// The value of the only operator of a program, `case`, on these tensors.
+pub fn program(text: &str, operands: &[Tensor]) -> Ours {
+    let parsed = parse(FileId(0), text);
     let mut defs = Defs::new(Prelude::shared());
     let mut faults = parsed.diagnostics;
     faults.extend(defs.add_file(FileId(0), &parsed.file));
     if !faults.is_empty() {
         return Ours::Stuck(said(&faults));
     }
-    let positional = form.operands.iter().map(super::binding::tensor).collect();
-    call(&defs, "case", &Binding { positional, named: Vec::new(), tensors: form.operands })
+    let positional = operands.iter().map(super::binding::tensor).collect();
+    call(&defs, "case", &Binding { positional, named: Vec::new(), tensors: operands.to_vec() })
 }
 
 fn call(defs: &Defs, name: &str, binding: &Binding) -> Ours {
@@ -138,12 +138,16 @@ fn verdict(record: &Record, ours: Ours) -> Finding {
             Ok(got) => difference(record, want, &got).map_or(Finding::Passed, Finding::Failed),
             Err(why) => Finding::Failed(why),
         },
-        (Outcome::Results(_), Ours::Refused(why) | Ours::Missing(why) | Ours::Stuck(why)) => Finding::Failed(why),
+        (Outcome::Results(_), Ours::Refused(why) | Ours::Missing(why) | Ours::Stuck(why)) => {
+            Finding::Failed(why)
+        }
         (Outcome::Error(_), Ours::Refused(_)) => Finding::Passed,
         (Outcome::Error(class), _) if class == "NotImplementedError" => Finding::Lifted,
         (Outcome::Error(class), Ours::Value(value)) => {
             Finding::Failed(format!("gives {}, recorded {class}", value.type_text()))
         }
-        (Outcome::Error(class), Ours::Missing(why) | Ours::Stuck(why)) => Finding::Failed(format!("{why}, recorded {class}")),
+        (Outcome::Error(class), Ours::Missing(why) | Ours::Stuck(why)) => {
+            Finding::Failed(format!("{why}, recorded {class}"))
+        }
     }
 }

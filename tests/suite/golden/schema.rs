@@ -18,7 +18,8 @@ impl Schemas {
     pub fn load() -> Result<Schemas, String> {
         let text = read("schemas.tsv")?;
         let rows = text.lines().map(|line| {
-            let (name, signature) = line.split_once('\t').ok_or(format!("schemas.tsv: no tab in `{line}`"))?;
+            let (name, signature) =
+                line.split_once('\t').ok_or(format!("schemas.tsv: no tab in `{line}`"))?;
             Ok((name.to_string(), parameters(signature)?))
         });
         rows.collect::<Result<_, String>>().map(Schemas)
@@ -32,7 +33,8 @@ impl Schemas {
 impl SchemaArg {
     /// Tensors, and the Python numbers that stand for 0-dim ones.
     pub fn is_tensor(&self) -> bool {
-        ["Tensor", "Scalar", "float"].iter().any(|kind| self.ty.starts_with(kind)) && !self.ty.starts_with("ScalarType")
+        ["Tensor", "Scalar", "float"].iter().any(|kind| self.ty.starts_with(kind))
+            && !self.ty.starts_with("ScalarType")
     }
 
     /// PyTorch takes an empty list of this type for all axes; of plain `int[]` it does not.
