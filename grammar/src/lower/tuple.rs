@@ -140,7 +140,7 @@ impl Lower<'_> {
                     Value::Size(n) => n.clone(),
                     other => self.entry(other, span)?,
                 };
-                let (n, s) = (n, self.extents(&args[1], span)?);
+                let s = self.extents(&args[1], span)?;
                 Ok(Value::Tuple(Extents { items: self.unravel(&n, &s.items), kept: Vec::new(), index: true }))
             }
             "inside" => self.inside(args, span),
