@@ -6,6 +6,7 @@ use crate::discharge::Prover;
 use crate::expect::{Expectation, expectations};
 use crate::module::Module;
 use crate::refute::{Drawn, Trial, draw, judge};
+use crate::replay::replay;
 use crate::shrink::shrink;
 use crate::testing;
 use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
@@ -16,7 +17,7 @@ use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
-use rtv_smt::{Budget, Fault};
+use rtv_smt::{Budget, Fault, ValueModel};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -250,7 +251,12 @@ impl Checker {
             (Some(_), _, Some(reason)) => {
                 contracts.insert(Contract::Value, Finding::unknown(reason));
             }
-            (Some(prover), _, None) => self.prove(task, prover, claims, &mut contracts),
+            (Some(prover), _, None) => {
+                let model = self.prove(task, prover, claims, &mut contracts);
+                if let Some(found) = model.and_then(|model| self.try_model(samples, &model)) {
+                    return refuted(result, *found, tried.compared + 1);
+                }
+            }
         }
         // Proofs are tested too, and what is open is tested the more.
         if let Some(found) = self.sample(samples, self.settings.samples.saturating_sub(first), &mut tried) {
@@ -267,19 +273,22 @@ impl Checker {
         result
     }
 
+    /// Decides the contracts of every instance up to the first that is not proved; what
+    /// the solver thinks separates its sides is returned.
     fn prove(
         &self,
         task: &Task<'_>,
         prover: &Prover,
         claims: &[Claim],
         into: &mut BTreeMap<Contract, Finding>,
-    ) {
+    ) -> Option<ValueModel> {
         for claim in claims {
             if self.settings.timeout.is_some_and(|t| task.started.elapsed() > t) {
                 into.insert(Contract::Value, Finding::unknown("timeout"));
-                return;
+                return None;
             }
-            for (contract, mut finding) in prover.contracts(claim) {
+            let (found, model) = prover.contracts(claim);
+            for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
                     *reason = format!("{reason} ({text})");
@@ -288,9 +297,20 @@ impl Checker {
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
-                return;
+                return model;
             }
         }
+        None
+    }
+
+    /// A refutation made of a model of the solver, on the instances of rank 1 at most.
+    fn try_model(&self, claims: &[Claim], model: &ValueModel) -> Option<Box<Counterexample>> {
+        let mut sampler = Sampler::new(self.settings.seed);
+        let plain = claims.iter().filter(|c| c.ranks.iter().all(|(_, extents)| extents.len() == 1));
+        plain.into_iter().find_map(|claim| match replay(claim, model, &mut sampler)? {
+            (drawn, Trial::Differs(found)) => Some(shrink(claim, drawn, found, &mut sampler)),
+            _ => None,
+        })
     }
 
     fn summarize(&self, result: &mut ClaimResult, claims: &[Claim], mode: Mode, tried: &Tried) {

@@ -12,7 +12,8 @@ use rtv_semantics::term::{Monoid, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
-    Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver,
+    Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel,
+    ValueProver,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,15 +41,16 @@ impl Prover {
         self.sizes.ask(&claim.facts, &Cond::False) == SizeAnswer::Entailed
     }
 
-    /// Every contract of a rule or decomposition.
-    pub fn contracts(&self, claim: &Claim) -> BTreeMap<Contract, Finding> {
+    /// Every contract of a rule or decomposition, and what the solver thinks separates
+    /// the values where it thinks so.
+    pub fn contracts(&self, claim: &Claim) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
         let mut found = BTreeMap::new();
         let mut goal = Goal::new(claim, &*self.sizes);
         found.insert(Contract::DType, goal.dtype(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Error, goal.error());
         found.insert(Contract::Value, goal.value(&self.values));
-        found
+        (found, goal.model)
     }
 }
 
@@ -61,6 +63,7 @@ struct Goal<'a> {
     /// Obligations of the two sides, or why they are not known.
     left: Result<Vec<Obligation>, String>,
     right: Result<Vec<Obligation>, String>,
+    model: Option<ValueModel>,
 }
 
 impl<'a> Goal<'a> {
@@ -78,7 +81,7 @@ impl<'a> Goal<'a> {
         if let Ok(left) = &left {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
         }
-        Goal { claim, engine, fresh, facts, left, right }
+        Goal { claim, engine, fresh, facts, left, right, model: None }
     }
 
     fn dtype(&self, left: &Type, right: &Type) -> Finding {
@@ -216,7 +219,8 @@ impl<'a> Goal<'a> {
             ValueAnswer::Equal(Method::Syntactic) => Finding::proved("normal form"),
             ValueAnswer::Equal(Method::Structural) => Finding::proved("congruence"),
             ValueAnswer::Equal(Method::Smt) => Finding::proved("z3"),
-            ValueAnswer::Model(_) => {
+            ValueAnswer::Model(model) => {
+                self.model = Some(model);
                 Finding::unknown("the solver's model abstracts from functions it does not interpret")
             }
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),

@@ -15,6 +15,7 @@ mod discharge;
 mod expect;
 mod module;
 mod refute;
+mod replay;
 mod shrink;
 mod testing;
 mod verdict;
