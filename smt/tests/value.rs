@@ -524,8 +524,17 @@ fn sums_split_at_guards() {
     let filled = sum(4, &m + &n, |k| if_(&cond(Cond::lt(&k, &n)), &y(&k), &num("1.0")));
     let plain = sum(5, n.clone(), |k| y(&k));
     let point = sum(6, n.clone(), |k| if_(&cond(Cond::eq(&k, &size("i"))), &y(&k), &num("0.0")));
+    // Outside a range: two parts, which overlap unless the range has an inside.
+    let (lo, hi) = (size("i"), size("j"));
+    let outside = sum(7, n.clone(), |k| if_(&cond(Cond::within(&lo, &k, &hi)), &num("0.0"), &y(&k)));
+    let two = add(
+        &sum(8, n.clone(), |k| if_(&cond(Cond::lt(&k, &lo)), &y(&k), &num("0.0"))),
+        &sum(9, n.clone(), |k| if_(&cond(Cond::le(&hi, &k)), &y(&k), &num("0.0"))),
+    );
     let claim = both_ways();
     for mode in [REASSOC, REAL] {
+        both_ways().given(&[Cond::le(&lo, &hi)]).holds(mode, &outside, &two);
+        claim.open(mode, &outside, &two);
         claim.holds(mode, &joined, &apart);
         claim.open(mode, &joined, &wrong);
         claim.holds(mode, &padded, &plain);

@@ -107,7 +107,7 @@ impl Check {
         let wanted = |name: &str| every_item || names.contains(name);
         let proving = self.stage() == Stage::Proofs;
         workers::check(modules, self.settings(), self.jobs(modules), &wanted, &mut |event| match event {
-            Event::Started(name) if names.contains(name.as_str()) => {
+            Event::Started(name) if names.contains(name.as_str()) && !self.types => {
                 reporter.claim_started(&name);
             }
             Event::Started(_) => {}

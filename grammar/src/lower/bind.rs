@@ -5,7 +5,7 @@ use super::call::{Arguments, tensor_list};
 use super::defs::Entry;
 use super::shape::{GenericKind, Generics, ParamKind, generics_of, param_kind};
 use super::value::{Extents, Value};
-use super::{Frame, Lower, Result, fail};
+use super::{Frame, Lower, Result, Stop, fail};
 use crate::ast::{self, Dim, Elem, ExprKind, Ident, TypeKind};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::dtype::{DType, DTypeClass};
@@ -276,11 +276,13 @@ impl Lower<'_> {
             };
             let mut elements = Vec::new();
             for value in &list {
-                let term = self.match_tensor(ty, value, &bound.generics, *at, &param.name)?;
-                let (_, dims) = tensor_parts(ty)?;
-                let actual = term.tensor_type().expect("invariant: a tensor").clone();
-                self.match_dims(dims, &actual, &bound.generics, *at, &mut pending)?;
-                elements.push(term);
+                let matched = self.match_tensor(ty, value, &bound.generics, *at, &param.name).and_then(|term| {
+                    let (_, dims) = tensor_parts(ty)?;
+                    let actual = term.tensor_type().expect("invariant: a tensor").clone();
+                    self.match_dims(dims, &actual, &bound.generics, *at, &mut pending)?;
+                    Ok(term)
+                });
+                elements.push(matched.map_err(|stop| of_argument(stop, &param.name))?);
             }
             terms.push((k, elements));
         }
@@ -374,6 +376,17 @@ impl Lower<'_> {
             .into()),
             None => Ok(()),
         }
+    }
+}
+
+/// A failure to match, with the argument it is about.
+fn of_argument(stop: Stop, name: &Ident) -> Stop {
+    match stop {
+        Stop::Report(d) if !d.message.starts_with(&format!("`{}`", name.name)) => {
+            let message = format!("argument `{}`: {}", name.name, d.message);
+            Stop::Report(Box::new(Diagnostic { message, ..*d }))
+        }
+        stop => stop,
     }
 }
 

@@ -110,11 +110,11 @@ impl Lower<'_> {
                 Some(x.clone())
             }
             (BinaryOp::And, Value::Bool(false), x) | (BinaryOp::And, x, Value::Bool(false))
-                if is_truth(x) =>
+                if is_condition(x) =>
             {
                 Some(Value::Bool(false))
             }
-            (BinaryOp::Or, Value::Bool(true), x) | (BinaryOp::Or, x, Value::Bool(true)) if is_truth(x) => {
+            (BinaryOp::Or, Value::Bool(true), x) | (BinaryOp::Or, x, Value::Bool(true)) if is_condition(x) => {
                 Some(Value::Bool(true))
             }
             (_, Value::Size(a), Value::Size(b)) => Some(self.size_binary(op, a, b, span)?),
@@ -334,6 +334,16 @@ fn is_truth(value: &Value) -> bool {
     match value {
         Value::Bool(_) => true,
         Value::Term(t) => *t.ty() == Type::scalar(DType::Bool),
+        _ => false,
+    }
+}
+
+/// Whether a truth depends on sizes only, so that it may be dropped: data may fail to
+/// evaluate, or be undefined.
+fn is_condition(value: &Value) -> bool {
+    match value {
+        Value::Bool(_) => true,
+        Value::Term(t) => t.as_cond().is_some(),
         _ => false,
     }
 }

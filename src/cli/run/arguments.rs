@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rtv_grammar::ast::{Def, Elem, Generic, Param, TypeKind};
+use rtv_grammar::ast::{Def, Dim, Elem, Expr, ExprKind, Generic, Param, TypeKind};
 use rtv_grammar::lower::Given;
 use rtv_grammar::print::print_type;
 use rtv_runtime::io::placeless;
@@ -147,11 +147,16 @@ fn static_value(name: &str, literal: &Literal) -> Result<Given, Diagnostic> {
 
 /// An argument that could be given, for help.
 fn example(def: &Def, param: &Param) -> String {
-    let rank = match &param.ty.kind {
-        TypeKind::Tensor { dims, .. } => dims.as_ref().map_or(0, Vec::len),
-        _ => 0,
+    // A written number is kept, everything else may be 2.
+    let extent = |dim: &Dim| match dim {
+        Dim::Size(Expr { kind: ExprKind::Int(n), .. }) => n.to_string(),
+        _ => "2".to_string(),
     };
-    let size = vec!["2"; rank].join(", ");
+    let size: Vec<String> = match &param.ty.kind {
+        TypeKind::Tensor { dims: Some(dims), .. } => dims.iter().map(extent).collect(),
+        _ => Vec::new(),
+    };
+    let size = size.join(", ");
     match takes(def, param) {
         Takes::Static => "2".to_string(),
         Takes::Tensor(Some(dtype)) if dtype == DType::Bool || dtype.is_int() => {
