@@ -1,11 +1,12 @@
 //! Deciding the contracts of one instance of a claim, without running it.
 
+use crate::alias::alias;
 use crate::verdict::{Contract, Finding};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::normal::normalize;
-use rtv_semantics::program::{Claim, Mode};
+use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::{Monoid, Term};
@@ -50,6 +51,9 @@ impl Prover {
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Error, goal.error());
         found.insert(Contract::Value, goal.value(&self.values));
+        if claim.kind != ClaimKind::Rule {
+            found.insert(Contract::Alias, alias(claim));
+        }
         (found, goal.model)
     }
 }

@@ -6,6 +6,7 @@
 //! reference evaluator was run on; everything else is `unknown` with its reason. This
 //! crate knows no command line and prints nothing.
 
+mod alias;
 mod check;
 mod choices;
 mod compare;

@@ -276,12 +276,13 @@ impl Lower<'_> {
             };
             let mut elements = Vec::new();
             for value in &list {
-                let matched = self.match_tensor(ty, value, &bound.generics, *at, &param.name).and_then(|term| {
-                    let (_, dims) = tensor_parts(ty)?;
-                    let actual = term.tensor_type().expect("invariant: a tensor").clone();
-                    self.match_dims(dims, &actual, &bound.generics, *at, &mut pending)?;
-                    Ok(term)
-                });
+                let matched =
+                    self.match_tensor(ty, value, &bound.generics, *at, &param.name).and_then(|term| {
+                        let (_, dims) = tensor_parts(ty)?;
+                        let actual = term.tensor_type().expect("invariant: a tensor").clone();
+                        self.match_dims(dims, &actual, &bound.generics, *at, &mut pending)?;
+                        Ok(term)
+                    });
                 elements.push(matched.map_err(|stop| of_argument(stop, &param.name))?);
             }
             terms.push((k, elements));

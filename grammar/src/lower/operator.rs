@@ -114,7 +114,9 @@ impl Lower<'_> {
             {
                 Some(Value::Bool(false))
             }
-            (BinaryOp::Or, Value::Bool(true), x) | (BinaryOp::Or, x, Value::Bool(true)) if is_condition(x) => {
+            (BinaryOp::Or, Value::Bool(true), x) | (BinaryOp::Or, x, Value::Bool(true))
+                if is_condition(x) =>
+            {
                 Some(Value::Bool(true))
             }
             (_, Value::Size(a), Value::Size(b)) => Some(self.size_binary(op, a, b, span)?),

@@ -198,7 +198,7 @@ fn disjoint(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Vec<Monomial> {
     for part in parts {
         let mut copy = monomial.clone();
         copy.guards.insert(at, part.clone());
-        //MUT copy.guards.extend(before.iter().cloned());
+        copy.guards.extend(before.iter().cloned());
         copies.push(copy);
         before.push(part.negated());
     }
