@@ -333,7 +333,7 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
                 let shown: String = text[lo..hi].escape_debug().take(20).collect();
                 out.diagnostics.push(
                     Diagnostic::error(BAD_TOKEN, span, format!("`{shown}` is not part of the language"))
-                        .help("names use the letters a-z and A-Z, digits and `_`; other text belongs in strings and comments"),
+                        .help(foreign_symbol(&text[lo..hi])),
                 );
             }
             token
@@ -352,6 +352,19 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
             bad(token)
         }
         _ => token,
+    }
+}
+
+/// What stands here for a symbol of other languages.
+fn foreign_symbol(text: &str) -> &'static str {
+    match text.chars().next() {
+        Some('~') => "write `not x` of conditions, `bitwise_not(x)` of integers",
+        Some('&') => "write `a and b` of conditions, `bitwise_and(a, b)` of integers",
+        Some('|') => "write `a or b` of conditions, `bitwise_or(a, b)` of integers",
+        Some('^') => "write `x ** n` for a power, `bitwise_xor(a, b)` of integers",
+        Some(';') => "statements need no end mark",
+        Some('\'') => "strings stand in double quotes",
+        _ => "names use the letters a-z and A-Z, digits and `_`; other text belongs in strings and comments",
     }
 }
 

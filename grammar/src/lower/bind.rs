@@ -48,6 +48,9 @@ impl Lower<'_> {
         for (param, (value, at)) in def.params.iter().zip(&given) {
             let kind = param_kind(&param.ty, &bound.generics);
             if !matches!(kind, ParamKind::Tensor | ParamKind::List) {
+                let named_none =
+                    kind == ParamKind::Axes && entry.has_attr("empty_is_all") && is_empty_list(value);
+                let value = if named_none { &Value::All } else { value };
                 let value = self.static_argument(kind, value, *at, param)?;
                 bound.statics.push((param.name.name.as_str().into(), static_text(&value)));
                 self.bind(&param.name.name, value);
@@ -75,6 +78,7 @@ impl Lower<'_> {
         span: Span,
     ) -> Result<Vec<(Value, Span)>> {
         let name = &def.name.parts.last().expect("invariant: a path has parts").name;
+        let args = &with_trailing_list(def, args);
         if let Some((_, at)) = args.positional.get(def.params.len()) {
             let (most, given) = (def.params.len(), args.positional.len());
             return fail(106, *at, format!("`{name}` takes at most {most} arguments, {given} given"));
@@ -378,6 +382,34 @@ impl Lower<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// A reduction over `dim = []`: of some operators it is one over all axes.
+fn is_empty_list(value: &Value) -> bool {
+    match value {
+        Value::List(list) => list.is_empty(),
+        Value::Tuple(tuple) => tuple.items.is_empty(),
+        _ => false,
+    }
+}
+
+/// `x.permute(2, 0, 1)` for `x.permute([2, 0, 1])`: integers beyond the last parameter,
+/// where that takes a list of them, are the list.
+fn with_trailing_list(def: &ast::Def, args: &Arguments) -> Arguments {
+    let mut args = args.clone();
+    let generics = generics_of(&def.generics).unwrap_or_default();
+    let takes_list =
+        |p: &ast::Param| matches!(param_kind(&p.ty, &generics), ParamKind::Sizes | ParamKind::Axes);
+    let at = def.params.len().saturating_sub(1);
+    if args.positional.len() <= def.params.len() || !def.params.last().is_some_and(takes_list) {
+        return args;
+    }
+    if args.positional[at..].iter().all(|(v, _)| matches!(v, Value::Size(_))) {
+        let trailing: Vec<(Value, Span)> = args.positional.drain(at..).collect();
+        let span = trailing[0].1.to(trailing[trailing.len() - 1].1);
+        args.positional.push((Value::List(trailing.into_iter().map(|(v, _)| v).collect()), span));
+    }
+    args
 }
 
 /// A failure to match, with the argument it is about.

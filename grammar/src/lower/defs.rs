@@ -173,10 +173,11 @@ impl Defs {
 }
 
 /// The attributes of the language.
-const ATTRIBUTES: [&str; 10] = [
+const ATTRIBUTES: [&str; 11] = [
     "aten",
     "contracts",
     "elementwise",
+    "empty_is_all",
     "experimental",
     "extern",
     "fold",

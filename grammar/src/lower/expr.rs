@@ -451,8 +451,14 @@ impl Lower<'_> {
         let ([(value, at)], []) = (&arguments.positional[..], &arguments.named[..]) else {
             return fail(105, span, format!("`{to}(..)` converts one value"));
         };
+        let written = match args {
+            Args::List(list) => list.first().is_some_and(|arg| is_literal(&arg.value)),
+            Args::Generator { .. } => false,
+        };
         let term = match value {
             Value::Term(t) if t.tensor_type().is_some() => t.clone(),
+            // A computed size wraps as any integer does; a literal must be a value.
+            size @ Value::Size(_) if !written => self.number_wrapped(size, to, *at)?,
             other => self.tensor_as(other, to, *at)?,
         };
         Ok(Value::Term(self.convert(term, to)?))
@@ -461,6 +467,14 @@ impl Lower<'_> {
 
 /// Entries of a static `range`.
 const MAX_RANGE: i64 = 4096;
+
+fn is_literal(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Int(_) => true,
+        ExprKind::Unary { arg, .. } => is_literal(arg),
+        _ => false,
+    }
+}
 
 /// Whether a list holds numbers only, at any depth.
 fn is_tensor_literal(list: &[Value]) -> bool {

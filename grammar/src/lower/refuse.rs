@@ -6,7 +6,7 @@ use crate::ast::Ident;
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 
 /// What other frameworks call our operators.
-const FRAMEWORK_FUNCTIONS: [(&str, &str); 22] = [
+const FRAMEWORK_FUNCTIONS: [(&str, &str); 28] = [
     ("concatenate", "concat"),
     ("hstack", "concat"),
     ("tensordot", "einsum"),
@@ -27,6 +27,12 @@ const FRAMEWORK_FUNCTIONS: [(&str, &str); 22] = [
     ("reduce_max", "amax"),
     ("take_along_axis", "gather"),
     ("swish", "silu"),
+    ("float", "f32"),
+    ("double", "f64"),
+    ("half", "f16"),
+    ("long", "i64"),
+    ("tile", "repeat"),
+    ("sdpa", "scaled_dot_product_attention"),
     ("astype", "to"),
     ("cast", "to"),
 ];
@@ -49,7 +55,7 @@ pub(super) fn framework_argument(name: &str) -> Option<&'static str> {
 /// The candidate with the least edit distance, if it is near enough to be meant.
 pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     // Of very short names every other one is near.
-    let limit = if name.len() < 3 { 0 } else { name.len().div_ceil(3) };
+    let limit = name.len() / 3;
     candidates
         .map(|c| (strsim::damerau_levenshtein(name, c), c))
         .filter(|(d, _)| *d <= limit)
