@@ -133,7 +133,10 @@ impl Checker {
         let mut attempt = |ranks| {
             with_ranks(&dtypes, ranks).iter().find_map(|choice| {
                 lower.function(item, choice);
-                let found = lower.take_diagnostics();
+                let mut found = lower.take_diagnostics();
+                if let Some(first) = found.first_mut().filter(|_| choice.ranks != Ranks::Opaque) {
+                    at_choice(first, choice, true);
+                }
                 found.iter().any(Diagnostic::is_error).then_some(found)
             })
         };
@@ -215,9 +218,8 @@ impl Checker {
                 // The preconditions contradict each other at this choice.
                 None if found.is_empty() => {}
                 _ => {
-                    let text = choice_text(&choice.dtypes);
-                    if let (Some(first), false) = (found.first_mut(), text.is_empty()) {
-                        first.message = format!("{} (for {text})", first.message);
+                    if let Some(first) = found.first_mut() {
+                        at_choice(first, choice, has_rank_variables(task.item));
                     }
                     return Err(found);
                 }
@@ -297,10 +299,29 @@ impl Checker {
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
+                if let (Some(weaker), Some(value)) =
+                    (self.weaker_mode(prover, claim), into.get_mut(&Contract::Value))
+                {
+                    value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
+                }
                 return model;
             }
         }
         None
+    }
+
+    /// The strongest mode below the asked one in which the values are proved equal.
+    fn weaker_mode(&self, prover: &Prover, claim: &Claim) -> Option<Mode> {
+        let below: &[Mode] = match claim.mode {
+            Mode::Exact => &[Mode::Reassoc, Mode::Real],
+            Mode::Reassoc => &[Mode::Real],
+            Mode::Real | Mode::Close { .. } => &[],
+        };
+        let proved = |mode: &Mode| {
+            let (found, _) = prover.contracts(&Claim { mode: *mode, ..claim.clone() });
+            found.get(&Contract::Value).is_some_and(|f| f.verdict == Verdict::Proved)
+        };
+        below.iter().copied().find(proved)
     }
 
     /// A refutation made of a model of the solver, on the instances of rank 1 at most.
@@ -332,7 +353,11 @@ impl Checker {
             let scope = if any_rank { "any rank" } else { "all sizes" };
             (Verdict::Proved, format!("{scope} (no certificate)"))
         } else {
-            (Verdict::Unknown, format!("{}tested on {} inputs", reasons(&result.contracts), tried.compared))
+            let tested = match tried.compared {
+                0 => "no input was found that satisfies the preconditions".to_string(),
+                n => format!("tested on {n} inputs"),
+            };
+            (Verdict::Unknown, format!("{}{tested}", reasons(&result.contracts)))
         };
     }
 
@@ -474,6 +499,22 @@ fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> Cla
     result.samples = compared;
     result.counterexample = Some(found);
     result
+}
+
+/// Says at which choice a diagnostic arises, and what the sizes in it are.
+fn at_choice(found: &mut Diagnostic, choice: &Choice, ranked: bool) {
+    let mut setting: Vec<String> = vec![choice_text(&choice.dtypes)];
+    if let (Ranks::Fixed(rank), true) = (choice.ranks, ranked) {
+        setting.push(format!("rank variables of {rank} {}", if rank == 1 { "axis" } else { "axes" }));
+        // A requirement over the axes of a rank variable cannot be written.
+        if found.help.as_ref().is_none_or(|help| help.contains("requires")) {
+            found.help = Some("`S0` is the first axis of `*S`, `S1` the second".into());
+        }
+    }
+    setting.retain(|text| !text.is_empty());
+    if !setting.is_empty() {
+        found.message = format!("{} (for {})", found.message, setting.join(", "));
+    }
 }
 
 /// The reasons of what is not proved, each once.

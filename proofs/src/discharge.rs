@@ -225,7 +225,7 @@ impl<'a> Goal<'a> {
             ValueAnswer::Equal(Method::Smt) => Finding::proved("z3"),
             ValueAnswer::Model(model) => {
                 self.model = Some(model);
-                Finding::unknown("the solver's model abstracts from functions it does not interpret")
+                Finding::unknown("no proof found, and what the solver holds against it is no counterexample")
             }
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
         }

@@ -156,7 +156,15 @@ impl Lower<'_> {
                 let all = Cond::and(a.items.iter().zip(&b.items).map(|(x, y)| Cond::eq(x, y)));
                 match self.decide(&all) {
                     Some(truth) => Some(truth),
-                    None => return fail(206, span, "whether these shapes are equal is not known"),
+                    None => {
+                        return Err(rtv_semantics::diag::Diagnostic::error(
+                            rtv_semantics::diag::Code(206),
+                            span,
+                            "whether these shapes are equal is not known",
+                        )
+                        .help("use one rank variable for both")
+                        .into());
+                    }
                 }
             }
             _ => None,
