@@ -152,14 +152,19 @@ impl Lower<'_> {
                 }
             }
         }
+        let body = self.body_term(def)?;
+        Ok((requires, body))
+    }
+
+    /// The body of a definition as a term of its declared result type.
+    pub(super) fn body_term(&mut self, def: &ast::Def) -> Result<Term> {
         let expected = match &def.ret {
             Some(ty) => Some(self.declared_type(ty)?),
             None => None,
         };
         let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
         let value = self.block(&def.body, dtype)?;
-        let body = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
-        Ok((requires, body))
+        self.result_term(value, expected.as_ref(), result_span(&def.body))
     }
 
     /// One `requires` at a call: shown now, or checked at entry.
@@ -283,7 +288,7 @@ pub(super) fn tensor_list(value: &Value) -> Option<Vec<Value>> {
 }
 
 /// Where a body says what it returns.
-pub(super) fn result_span(body: &ast::Block) -> Span {
+fn result_span(body: &ast::Block) -> Span {
     match body.stmts.last().map(|s| &s.kind) {
         Some(ast::StmtKind::Return(expr)) => expr.span,
         _ => body.span,

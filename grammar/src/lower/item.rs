@@ -1,7 +1,6 @@
 //! Items: functions, rules and decompositions for one choice of dtypes and ranks.
 
 use super::broadcast::shape_text;
-use super::call::result_span;
 use super::shape::{GenericKind, Generics, ParamKind, generics_of, param_kind};
 use super::statement::wrap_lets;
 use super::value::{Extents, Value};
@@ -13,7 +12,6 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, ClaimKind, Function, Input, Mode, Param};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::term::{ErrorClass, Require, Term};
-use rtv_semantics::types::Type;
 use std::sync::Arc;
 
 /// What rank variables stand for in one elaboration.
@@ -123,13 +121,7 @@ impl<'a> Lower<'a> {
         let name = &def.name.parts.last().expect("invariant: a path has parts").name;
         let declared = self.declare(&def.generics, &def.params, clauses_of(&def.clauses), choice)?;
         self.refuse_clauses(&def.clauses)?;
-        let expected = match &def.ret {
-            Some(ty) => Some(self.declared_type(ty)?),
-            None => None,
-        };
-        let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
-        let value = self.block(&def.body, dtype)?;
-        let body = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
+        let body = self.body_term(def)?;
         let Declared { params, facts, requires, .. } = declared;
         Ok(Function { name: name.as_str().into(), params, facts, requires, body })
     }
@@ -239,13 +231,7 @@ impl<'a> Lower<'a> {
             .into());
         };
         let lhs = self.result_term(reference, None, name.span)?;
-        let expected = match &def.ret {
-            Some(ty) => Some(self.declared_type(ty)?),
-            None => None,
-        };
-        let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
-        let value = self.block(&def.body, dtype)?;
-        let rhs = self.result_term(value, expected.as_ref(), result_span(&def.body))?;
+        let rhs = self.body_term(def)?;
         let name = name.name.as_str();
         Ok(claim(Statement { name, kind, mode, directed: true, lhs, rhs, span }, declared, choice))
     }

@@ -195,8 +195,7 @@ pub struct OuterCall {
 }
 
 impl Lower<'_> {
-    /// Calls a function or operator on given values; all sizes are known. With
-    /// `aten`, only the blocks that carry that overload name take part.
+    /// Calls a function or operator on given values; all sizes are known.
     pub fn outer_call(
         &mut self,
         name: &str,
