@@ -61,7 +61,7 @@ impl Prover {
 /// One instance of a claim with what is known where its left side is defined.
 struct Goal<'a> {
     claim: &'a Claim,
-    engine: &'a dyn Entails,
+    sizes: &'a SizeSolver,
     fresh: Fresh,
     facts: Vec<Cond>,
     /// Obligations of the two sides, or why they are not known.
@@ -71,7 +71,7 @@ struct Goal<'a> {
 }
 
 impl<'a> Goal<'a> {
-    fn new(claim: &'a Claim, engine: &'a dyn Entails) -> Goal<'a> {
+    fn new(claim: &'a Claim, sizes: &'a SizeSolver) -> Goal<'a> {
         let conditions = claim.requires.iter().map(|r| &r.cond);
         let mut fresh = Fresh::above([&claim.lhs, &claim.rhs].into_iter().chain(conditions));
         // Parameters and sizes that occur in neither side keep their ids apart too.
@@ -85,7 +85,7 @@ impl<'a> Goal<'a> {
         if let Ok(left) = &left {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
         }
-        Goal { claim, engine, fresh, facts, left, right, model: None }
+        Goal { claim, sizes, fresh, facts, left, right, model: None }
     }
 
     fn dtype(&self, left: &Type, right: &Type) -> Finding {
@@ -99,14 +99,19 @@ impl<'a> Goal<'a> {
         }
     }
 
-    fn shape(&self, left: &Type, right: &Type) -> Finding {
+    fn shape(&mut self, left: &Type, right: &Type) -> Finding {
         match (left, right) {
             (Type::Size, Type::Size) => Finding::proved("types"),
             (Type::Tensor(a), Type::Tensor(b)) if a.shape.len() == b.shape.len() => {
                 let apart = a.shape.iter().zip(&b.shape).find(|(m, n)| !self.equal(m, n));
                 match apart {
                     None => Finding::proved("sizes"),
-                    Some((m, n)) => Finding::unknown(format!("`{m} == {n}` does not follow")),
+                    Some((m, n)) => {
+                        if let SizeAnswer::Model(syms) = self.sizes.ask(&self.facts, &Cond::eq(m, n)) {
+                            self.model = Some(ValueModel { syms, reads: Vec::new() });
+                        }
+                        Finding::unknown(format!("`{m} == {n}` does not follow"))
+                    }
                 }
             }
             (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
@@ -119,7 +124,7 @@ impl<'a> Goal<'a> {
     fn equal(&self, a: &Size, b: &Size) -> bool {
         // Equal numbers of elements do not make the axes of rank variables equal.
         let groups = a.is_group() || b.is_group();
-        a == b || (!groups && self.engine.entails(&self.facts, &Cond::eq(a, b)))
+        a == b || (!groups && self.sizes.entails(&self.facts, &Cond::eq(a, b)))
     }
 
     /// The right side fails only where the left one does; for `<=>` also the reverse.
@@ -141,7 +146,7 @@ impl<'a> Goal<'a> {
             let sizes = || {
                 let mut known = facts.clone();
                 known.extend(need.facts());
-                need.need.as_cond().is_some_and(|goal| self.engine.entails(&known, &goal))
+                need.need.as_cond().is_some_and(|goal| self.sizes.entails(&known, &goal))
             };
             let shared = || {
                 let term = closed(need);
@@ -202,8 +207,8 @@ impl<'a> Goal<'a> {
             Ok(sides) => sides,
             Err(why) => return Finding::unknown(why),
         };
-        let left = normalize(&left, &facts, self.engine);
-        let right = normalize(&right, &facts, self.engine);
+        let left = normalize(&left, &facts, self.sizes);
+        let right = normalize(&right, &facts, self.sizes);
         let hypotheses: Vec<Term> = self
             .claim
             .requires
@@ -218,6 +223,7 @@ impl<'a> Goal<'a> {
             mode: self.claim.mode,
             directed: self.claim.directed,
             errors: Errors::Excluded,
+            written: None,
         };
         match prover.prove(&goal) {
             ValueAnswer::Equal(Method::Syntactic) => Finding::proved("normal form"),

@@ -15,7 +15,7 @@ use rtv_smt::{ModelRead, ModelValue, ValueModel};
 use std::collections::BTreeMap;
 
 /// Sizes beyond this are not replayed.
-const MAX_SIZE: i64 = 64;
+const MAX_SIZE: i64 = 1 << 16;
 
 /// Random values for what the model leaves open.
 const ATTEMPTS: usize = 8;

@@ -383,9 +383,24 @@ impl Encoder {
         self.q.apply(fun, vec![int])
     }
 
+    /// Where an argument ends in an error. A condition on sizes at the right of `and` and
+    /// `or` is only evaluated where the left side does not decide.
+    fn argument_errors(&mut self, fun: Scalar, args: &[Term], encs: &[Enc]) -> Id {
+        if let ([a, b], [_, right]) = (encs, args)
+            && let Data::Bool(left) = a.data
+            && matches!(fun, Scalar::LogicalAnd | Scalar::LogicalOr)
+            && right.as_cond().is_some()
+        {
+            let open = if fun == Scalar::LogicalAnd { left } else { self.q.not(left) };
+            let reached = self.q.and([open, b.err]);
+            return self.q.or([a.err, reached]);
+        }
+        self.q.or(encs.iter().map(|enc| enc.err))
+    }
+
     fn call(&mut self, fun: Scalar, args: &[Term]) -> Result<Enc, Reason> {
         let encs = args.iter().map(|arg| self.term(arg)).collect::<Result<Vec<Enc>, _>>()?;
-        let err = self.q.or(encs.iter().map(|enc| enc.err));
+        let err = self.argument_errors(fun, args, &encs);
         let bot = self.q.or(encs.iter().map(|enc| enc.bot));
         let meaning = fun.row().meaning;
         if args.iter().all(|arg| *arg.ty() == Type::Size) {

@@ -49,6 +49,9 @@ pub struct ValueGoal<'a> {
     /// Only where the left side is defined.
     pub directed: bool,
     pub errors: Errors,
+    /// The sides as written, where `left` and `right` are normal forms of them: their
+    /// errors are the ones that [`Errors::Excluded`] excludes. `None` from callers.
+    pub written: Option<(&'a Term, &'a Term)>,
 }
 
 /// What is asked about errors.
@@ -134,7 +137,9 @@ impl ValueProver {
             return Ok(ValueAnswer::Equal(Method::Structural));
         }
         let same = alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right);
-        let reduced = ValueGoal { left: &left, right: &right, ..*goal };
+        // An error that only the normal form has must not excuse a difference.
+        let written = Some(goal.written.unwrap_or((goal.left, goal.right)));
+        let reduced = ValueGoal { left: &left, right: &right, written, ..*goal };
         let split_first = [&left, &right].into_iter().any(multiplies_integers);
         let proved = |answer: &Result<ValueAnswer, Reason>| matches!(answer, Ok(ValueAnswer::Equal(_)));
         if split_first && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
@@ -266,7 +271,8 @@ impl ValueProver {
             right = right.with_size(&y.sym, index);
         }
         let (left, right) = (left.term(&a.body, &mut fresh), right.term(&b.body, &mut fresh));
-        let inner = ValueGoal { facts: &facts, left: &left, right: &right, directed: false, ..*goal };
+        let inner =
+            ValueGoal { facts: &facts, left: &left, right: &right, written: None, directed: false, ..*goal };
         matches!(self.nested(&inner, depth + 1), Ok(ValueAnswer::Equal(_)))
     }
 }
@@ -295,6 +301,8 @@ struct Sides {
     encoder: Encoder,
     left: Enc,
     right: Enc,
+    /// Where an error leaves nothing to compare.
+    excused: Id,
 }
 
 struct Question {
@@ -319,7 +327,13 @@ fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
         assume(&mut encoder, range, &instance);
     }
     let (left, right) = (encoder.term(goal.left)?, encoder.term(goal.right)?);
-    Ok(Sides { encoder, left, right })
+    let no = encoder.q.bool(false);
+    let mut excused = vec![left.err, right.err];
+    if let Some((a, b)) = goal.written.filter(|_| excused != [no, no]) {
+        excused = vec![encoder.term(a)?.err, encoder.term(b)?.err];
+    }
+    let excused = encoder.q.or(excused);
+    Ok(Sides { encoder, left, right, excused })
 }
 
 /// Asserts that a hypothesis is true, without error and defined, where `range` holds.
@@ -337,10 +351,12 @@ impl Sides {
     /// Asserts that the sides disagree, under the equality of the `merged` pairs.
     fn finish(mut self, goal: &ValueGoal, merged: &[(Enc, Enc)]) -> Result<Question, Reason> {
         for (a, b) in merged {
-            let agree = agreement(&mut self.encoder, *a, *b, false, goal.errors)?;
+            let excused = self.encoder.q.or([a.err, b.err]);
+            let agree = agreement(&mut self.encoder, *a, *b, false, goal.errors, excused)?;
             self.encoder.q.assert(agree);
         }
-        let agree = agreement(&mut self.encoder, self.left, self.right, goal.directed, goal.errors)?;
+        let excused = self.excused;
+        let agree = agreement(&mut self.encoder, self.left, self.right, goal.directed, goal.errors, excused)?;
         self.encoder.close();
         let q = &mut self.encoder.q;
         let settled = q.known(agree) == Some(true);
@@ -352,7 +368,14 @@ impl Sides {
 }
 
 /// When two encodings agree; see the head of this file.
-fn agreement(encoder: &mut Encoder, a: Enc, b: Enc, directed: bool, errors: Errors) -> Result<Id, Reason> {
+fn agreement(
+    encoder: &mut Encoder,
+    a: Enc,
+    b: Enc,
+    directed: bool,
+    errors: Errors,
+    excused: Id,
+) -> Result<Id, Reason> {
     let same = encoder.same(a, b)?;
     let q = &mut encoder.q;
     let values = if directed {
@@ -364,7 +387,7 @@ fn agreement(encoder: &mut Encoder, a: Enc, b: Enc, directed: bool, errors: Erro
         q.and([bots, values])
     };
     Ok(match errors {
-        Errors::Excluded => q.or([a.err, b.err, values]),
+        Errors::Excluded => q.or([excused, values]),
         Errors::Compared if directed => {
             let b_works = q.not(b.err);
             let both = q.and([b_works, values]);

@@ -216,6 +216,7 @@ fn check(left: &Term, right: &Term, mode: Mode, domain: Domain) -> Result<bool, 
         mode,
         directed: false,
         errors: Errors::Excluded,
+        written: None,
     };
     if !matches!(prover().prove(&goal), ValueAnswer::Equal(_)) {
         return Ok(false);

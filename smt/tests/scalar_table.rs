@@ -30,6 +30,7 @@ fn prove(left: &Term, right: &Term, mode: Mode) -> ValueAnswer {
         mode,
         directed: false,
         errors: Errors::Compared,
+        written: None,
     })
 }
 

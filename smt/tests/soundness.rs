@@ -223,6 +223,7 @@ fn check(
                     mode,
                     directed,
                     errors: Errors::Compared,
+                    written: None,
                 };
                 if !matches!(prover().prove(&goal), ValueAnswer::Equal(_)) {
                     continue;

@@ -65,6 +65,7 @@ impl Claim {
             mode,
             directed: self.directed,
             errors: self.errors,
+            written: None,
         })
     }
 
@@ -703,6 +704,7 @@ fn an_unknown_proves_nothing() {
             mode: REAL,
             directed: false,
             errors: Errors::Compared,
+            written: None,
         };
         assert_eq!(prover.prove(&goal), ValueAnswer::Unknown(reason));
         assert!(prover.text(&goal).expect("encodes").contains("(check-sat)"));

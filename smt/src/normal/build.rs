@@ -65,19 +65,30 @@ impl Normal<'_> {
         if known { extent.clone() } else { extent.maximum(&Size::zero()) }
     }
 
-    /// The independent parts. A factor that is only known to be finite inside a range
-    /// must not leave it: an empty range hides it. Then all stays in one sum.
+    /// Whether each guard has a truth value where those before it hold.
+    fn in_order(&mut self, guards: &[Cond]) -> bool {
+        guards.iter().enumerate().all(|(at, guard)| {
+            let before = guards[..at].to_vec();
+            self.given(before, |normal| normal.total(guard))
+        })
+    }
+
+    /// The independent parts. A factor that is only known to be finite inside a range, or
+    /// a guard that only has a value there, must not leave it: an empty range hides it.
+    /// Then all stays in one sum.
     fn separated(&mut self, monomial: &Monomial) -> (Part, Vec<Part>) {
         let (loose, groups) = parts(monomial);
-        let outside = self.given(loose.guards.clone(), |normal| {
-            let tame = |normal: &mut Self, part: &Part| part.factors.iter().all(|f| normal.is_tame(f));
-            tame(normal, &loose)
-                && groups.iter().all(|part| {
-                    let mut inside = ranges(&part.binders);
-                    inside.extend(part.guards.iter().cloned());
-                    normal.given(inside, |normal| tame(normal, part))
-                })
-        });
+        let outside = self.in_order(&loose.guards)
+            && self.given(loose.guards.clone(), |normal| {
+                let tame = |normal: &mut Self, part: &Part| part.factors.iter().all(|f| normal.is_tame(f));
+                tame(normal, &loose)
+                    && groups.iter().all(|part| {
+                        normal.given(ranges(&part.binders), |normal| {
+                            normal.in_order(&part.guards)
+                                && normal.given(part.guards.clone(), |normal| tame(normal, part))
+                        })
+                    })
+            });
         if outside || monomial.binders.is_empty() {
             return (loose, groups);
         }

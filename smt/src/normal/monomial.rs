@@ -172,7 +172,8 @@ impl Normal<'_> {
             }
             let inside = self.given(vec![guard.clone()], |normal| normal.monomials(branch, algebra))?;
             all.extend(inside.into_iter().map(|mut monomial| {
-                monomial.guards.push(guard.clone());
+                // First what leads here: an inner condition may only have a value under it.
+                monomial.guards.insert(0, guard.clone());
                 monomial
             }));
         }
@@ -207,7 +208,7 @@ impl Normal<'_> {
         for (guards, term) in all {
             let inner = self.given(guards.clone(), |normal| normal.monomials(&term, algebra))?;
             monomials.extend(inner.into_iter().map(|mut monomial| {
-                monomial.guards.extend(guards.iter().cloned());
+                monomial.guards.splice(0..0, guards.iter().cloned());
                 monomial
             }));
         }
@@ -232,7 +233,8 @@ impl Normal<'_> {
         probe.excludes(&flags)
     }
 
-    fn total(&self, cond: &Cond) -> bool {
+    /// Whether no division in a condition can fail under the facts.
+    pub(super) fn total(&self, cond: &Cond) -> bool {
         is_total(cond, &self.facts, &*self.sizes)
     }
 }

@@ -59,10 +59,16 @@ impl Normal<'_> {
     fn guard_step(&mut self, mut monomial: Monomial) -> Step {
         for at in 0..monomial.guards.len() {
             let guard = monomial.guards.remove(at);
-            let mut known = ranges(&monomial.binders);
-            known.extend(monomial.guards.iter().cloned());
-            let (follows, fails) =
-                self.given(known, |normal| (normal.holds(&guard), normal.holds(&guard.clone().negated())));
+            let ranges = ranges(&monomial.binders);
+            // A later guard may only have a value under this one: it does not replace it.
+            let (before, after) = monomial.guards.split_at(at);
+            let total = self.given(ranges.clone(), |normal| {
+                after.iter().filter(|g| normal.total(g)).cloned().collect::<Vec<Cond>>()
+            });
+            let sooner = [&ranges[..], before, &total].concat();
+            let follows = self.given(sooner, |normal| normal.holds(&guard));
+            let all = [&ranges[..], before, after].concat();
+            let fails = self.given(all, |normal| normal.holds(&guard.clone().negated()));
             if follows {
                 return Step::Changed(monomial);
             }
@@ -120,7 +126,11 @@ impl Normal<'_> {
                 let value = if sign { -&rest } else { rest };
                 let inside = Cond::within(&Size::zero(), &value, extent);
                 let mut fixed = self.replaced(monomial, at, &value, None);
-                fixed.guards.push(inside);
+                // Outside the range the other guards were never looked at.
+                fixed.guards.insert(0, inside);
+                if !fixed.guards.iter().all(|g| self.total(g)) {
+                    continue;
+                }
                 return Some(Step::Changed(fixed));
             }
             if monomial.binders.iter().any(|b| rest.mentions(&b.sym)) {
