@@ -1,6 +1,6 @@
 //! Checking a module: types of everything, a verdict for every claim.
 
-use crate::choices::{MAX_CHOICES, choice_text, dtype_choices, with_ranks};
+use crate::choices::{DTypes, MAX_CHOICES, choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::discharge::Prover;
 use crate::expect::{Expectation, expectations};
@@ -13,10 +13,14 @@ use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::arith::Arith;
+use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
+use rtv_semantics::subst::Fresh;
+use rtv_semantics::term::ErrorClass;
+use rtv_semantics::unfold::Limits;
 use rtv_smt::{Budget, Fault, ValueModel};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -140,7 +144,7 @@ impl Checker {
                 found.iter().any(Diagnostic::is_error).then_some(found)
             })
         };
-        let found = attempt(Ranks::Opaque);
+        let found = attempt(Ranks::Opaque).or_else(|| self.indices(module, item, &dtypes));
         // An operator varies static parameters, ranks and broadcasts: it is checked at
         // each call, and here for its names.
         if matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Op) {
@@ -155,6 +159,31 @@ impl Checker {
             Some(found) if found.iter().all(|d| d.code == Code(490)) => Vec::new(),
             Some(found) => found,
         }
+    }
+
+    /// The indices and extents that a function of the file writes must be in range for
+    /// all sizes it admits; those that depend on data are checked at run time.
+    fn indices(&self, module: &Module, item: &Item, dtypes: &[DTypes]) -> Option<Vec<Diagnostic>> {
+        let mut lower = Lower::new(&module.defs, self.engine());
+        let choice = with_ranks(&dtypes[..1], Ranks::Opaque).pop()?;
+        let function = lower.function(item, &choice)?;
+        let mut fresh = Fresh::above([&function.body]);
+        let needs = definedness(&function.body, &mut fresh, Limits::default()).ok()?;
+        let open =
+            needs.iter().filter(|need| need.span.file == module.file && !need.at_entry).find_map(|need| {
+                let cond = need.need.as_cond()?;
+                let known = [function.facts.clone(), need.facts()].concat();
+                let shown = self.engine().entails(&known, &cond);
+                (!shown && matches!(need.class, ErrorClass::Index | ErrorClass::Shape))
+                    .then_some((need, cond))
+            });
+        let (need, cond) = open?;
+        let (code, what) = match need.class {
+            ErrorClass::Index => (Code(217), "this index may be out of range"),
+            _ => (Code(220), "this extent may be negative"),
+        };
+        let found = Diagnostic::error(code, need.span, format!("{what}: `{cond}` does not follow"));
+        Some(vec![found.help("add a `requires` from which it follows, or guard the read with `if`")])
     }
 
     fn claim(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {

@@ -4,6 +4,7 @@ use crate::compare::Difference;
 use crate::verdict::Contract;
 use rtv_semantics::diag::Code;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::scalar::Value;
 use rtv_semantics::tensor::Tensor;
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl Counterexample {
             lines.push(setting.join(", "));
         }
         for (name, tensor) in &self.inputs {
-            lines.extend(labelled(name, &tensor.to_string()));
+            lines.extend(labelled(name, &written(tensor)));
         }
         lines.extend(labelled("left ", &self.left));
         lines.extend(labelled("right", &self.right));
@@ -57,6 +58,46 @@ impl Counterexample {
         };
         lines.push(format!("{} differs{place}: {}", self.contract.name(), self.difference.text));
         lines
+    }
+}
+
+/// Elements beyond which a tensor is shown in part.
+const MAX_WRITTEN: usize = 64;
+
+/// A tensor as the language writes it, with all digits, so that it can be run again.
+pub fn written(tensor: &Tensor) -> String {
+    if tensor.numel() > MAX_WRITTEN {
+        return tensor.to_string();
+    }
+    let natural = matches!(tensor.dtype, DType::F32 | DType::I64 | DType::Bool);
+    if tensor.numel() == 0 {
+        let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+        return format!("zeros([{}], {})", extents.join(", "), tensor.dtype);
+    }
+    let elements: Vec<String> = tensor.values().map(|v| element(v, tensor.dtype)).collect();
+    let list = nested(&elements, tensor.shape());
+    if natural { list } else { format!("{}({list})", tensor.dtype) }
+}
+
+fn nested(elements: &[String], shape: &[usize]) -> String {
+    match shape {
+        [] => elements[0].clone(),
+        [extent, rest @ ..] => {
+            let rows: Vec<String> =
+                elements.chunks(elements.len() / extent).map(|row| nested(row, rest)).collect();
+            format!("[{}]", rows.join(", "))
+        }
+    }
+}
+
+/// The shortest decimal that reads back as the same value.
+fn element(value: &Value, dtype: DType) -> String {
+    match value {
+        Value::Float(x) if x.is_nan() => "nan".into(),
+        Value::Float(x) if x.is_infinite() => if *x > 0.0 { "inf" } else { "-inf" }.into(),
+        Value::Float(x) if dtype == DType::F64 => format!("{x:?}"),
+        Value::Float(x) => format!("{:?}", *x as f32),
+        other => other.to_string(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! nothing. The seed fixes every draw.
 
 use crate::compare::{Difference, difference, domain};
-use crate::counterexample::Counterexample;
+use crate::counterexample::{Counterexample, written};
 use crate::verdict::Contract;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
@@ -203,16 +203,23 @@ pub fn judge(claim: &Claim, drawn: &Drawn) -> Trial {
         (Err(_), Err(_)) => Trial::Agreed,
         (Err(e), Ok(right)) => {
             let difference = errors(&e, "only the left side fails");
-            differs(claim, drawn, difference, error_text(&e), right.to_string())
+            differs(claim, drawn, difference, error_text(&e), shown(&right))
         }
         (Ok(left), Err(e)) => {
             let difference = errors(&e, "only the right side fails");
-            differs(claim, drawn, difference, left.to_string(), error_text(&e))
+            differs(claim, drawn, difference, shown(&left), error_text(&e))
         }
         (Ok(left), Ok(right)) => match difference(&left, &right, claim.mode, claim.directed) {
             None => Trial::Agreed,
-            Some(d) => differs(claim, drawn, d, left.to_string(), right.to_string()),
+            Some(d) => differs(claim, drawn, d, shown(&left), shown(&right)),
         },
+    }
+}
+
+fn shown(result: &Datum) -> String {
+    match result {
+        Datum::Tensor(tensor) => written(tensor),
+        other => other.to_string(),
     }
 }
 

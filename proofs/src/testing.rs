@@ -9,7 +9,7 @@ use rtv_semantics::term::Term;
 
 /// A test is small; what needs more steps is refused.
 fn limits() -> Limits {
-    Limits { max_steps: 1 << 28, ..Limits::default() }
+    Limits { max_steps: 1 << 26, ..Limits::default() }
 }
 
 /// What running a test gave.

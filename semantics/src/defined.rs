@@ -39,6 +39,8 @@ pub struct Obligation {
     pub class: ErrorClass,
     pub text: String,
     pub span: Span,
+    /// Whether it is a precondition of a call, which is checked when the call is entered.
+    pub at_entry: bool,
 }
 
 impl Obligation {
@@ -73,7 +75,8 @@ impl Walk<'_> {
             Some(Cond::False) => Term::bool(false, span),
             _ => need,
         };
-        self.found.push(Obligation { path: self.path.clone(), need, class, text, span });
+        let path = self.path.clone();
+        self.found.push(Obligation { path, need, class, text, span, at_entry: false });
     }
 
     fn need_cond(&mut self, cond: &Cond, class: ErrorClass, text: String, span: Span) {
@@ -174,7 +177,9 @@ impl Walk<'_> {
             self.term(&require.cond, &inner)?;
             let need = self.machine.scalar(&require.cond, &inner)?.term;
             let text = format!("`{}` requires {}", instance.name, require.text);
+            let found = self.found.len();
             self.need(need.clone(), require.class, text, require.span);
+            self.found[found..].iter_mut().for_each(|o| o.at_entry = true);
             // The body runs only where the precondition held.
             self.path.push(Guard::Holds(need));
         }
@@ -226,12 +231,13 @@ impl Walk<'_> {
     ) -> Result<Vec<Term>, UnfoldError> {
         let mut needs = Vec::new();
         for (extent, at) in env.sizes(shape, span)?.iter().zip(at) {
+            let place = at.span();
             let (need, kind) = match at.as_size() {
-                Some(p) => (Term::cond(&Cond::within(&Size::zero(), p, extent), span), "the index"),
-                None => (data_in_range(at, extent, span), "the index from data"),
+                Some(p) => (Term::cond(&Cond::within(&Size::zero(), p, extent), place), "the index"),
+                None => (data_in_range(at, extent, place), "the index from data"),
             };
             let text = format!("{kind} lies in 0..{extent}");
-            self.need(need.clone(), ErrorClass::Index, text, span);
+            self.need(need.clone(), ErrorClass::Index, text, place);
             needs.push(need);
         }
         Ok(needs)

@@ -4,7 +4,7 @@ use super::assign::same_type;
 use super::bind::Bound;
 use super::defs::{Entry, Origin};
 use super::value::Value;
-use super::{Frame, Lower, MAX_CALL_DEPTH, Result, Stop, fail};
+use super::{Frame, Lower, MAX_CALL_DEPTH, MAX_INSTANCES, Result, Stop, fail};
 use crate::ast::{self, Clause, Ident};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::dtype::DType;
@@ -105,6 +105,14 @@ impl Lower<'_> {
     }
     /// The instance of a bound overload: preconditions, body, result type.
     fn instantiate(&mut self, name: &Ident, entry: &Entry, bound: Bound<'_>, span: Span) -> Result<Value> {
+        self.instances += 1;
+        if self.instances > MAX_INSTANCES {
+            return fail(
+                707,
+                span,
+                format!("more than {MAX_INSTANCES} calls are unfolded, at `{}`", name.name),
+            );
+        }
         let Bound { def, tensors, statics, conditions, frame, .. } = bound;
         let caller =
             std::mem::replace(&mut self.frame, Frame { library: entry.origin == Origin::Library, ..frame });

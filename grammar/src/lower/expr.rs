@@ -379,7 +379,9 @@ impl Lower<'_> {
                 }
                 Some(n) => return fail(203, span, format!("`range` of {n} entries")),
                 None => {
-                    return fail(206, span, format!("`{n}` is not known here, and `range` needs a number"));
+                    let why = format!("`{n}` is not known here, and `range` needs a number");
+                    let help = format!("an index runs below a size: `for i in {n}`");
+                    return Err(Diagnostic::error(Code(206), span, why).help(help).into());
                 }
             },
             ("len", [Value::List(list)]) => {
@@ -462,6 +464,21 @@ impl Lower<'_> {
             other => self.tensor_as(other, to, *at)?,
         };
         Ok(Value::Term(self.convert(term, to)?))
+    }
+}
+
+/// An `if` on something that is not one truth value.
+pub(super) fn no_condition(found: &Value, span: Span) -> Stop {
+    let diagnostic = Diagnostic::error(
+        Code(201),
+        span,
+        format!("a condition is a bool scalar, found {}", found.describe()),
+    );
+    match found {
+        Value::Term(t) if t.tensor_type().is_some_and(|t| t.dtype == DType::Bool) => {
+            diagnostic.help("choose by element: `where(condition, a, b)`").into()
+        }
+        _ => diagnostic.into(),
     }
 }
 

@@ -102,6 +102,7 @@ impl<'a> Lower<'a> {
     pub(super) fn item<T>(&mut self, lenient: bool, f: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
         self.frame = Frame::default();
         self.facts.clear();
+        self.instances = 0;
         self.lenient = lenient;
         match f(self) {
             Ok(value) => Some(value),

@@ -45,6 +45,9 @@ use value::Value;
 /// finite unfolding.
 const MAX_CALL_DEPTH: u32 = 64;
 
+/// Calls unfolded for one item; functions that call each other twice grow beyond it.
+const MAX_INSTANCES: u32 = 20_000;
+
 /// Why elaboration of a part ended.
 #[derive(Clone, Debug)]
 pub enum Stop {
@@ -76,6 +79,8 @@ pub struct Lower<'a> {
     frame: Frame,
     diagnostics: Vec<Diagnostic>,
     depth: u32,
+    /// Calls unfolded for the current item.
+    instances: u32,
     groups: group::Groups,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
@@ -103,6 +108,7 @@ impl<'a> Lower<'a> {
             frame: Frame::default(),
             diagnostics: Vec::new(),
             depth: 0,
+            instances: 0,
             groups: group::Groups::default(),
             data: BTreeMap::new(),
             lenient: false,

@@ -47,6 +47,23 @@ const FRAMEWORK_ARGUMENTS: [(&str, &str); 7] = [
     ("a_min", "min"),
 ];
 
+/// What an element type of another framework is here.
+pub(super) fn framework_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "float32" | "float" | "Float" => "write `f32`",
+        "float64" | "double" => "write `f64`",
+        "float16" | "half" => "write `f16`",
+        "bfloat16" => "write `bf16`",
+        "int64" | "long" => "write `i64`",
+        "int32" => "write `i32`",
+        "int16" => "write `i16`",
+        "int8" => "write `i8`",
+        "uint8" => "write `u8`",
+        "Tensor" | "tensor" => "write the dtype and the sizes: `f32[N, D]`",
+        _ => return None,
+    })
+}
+
 /// Our name for another framework's argument.
 pub(super) fn framework_argument(name: &str) -> Option<&'static str> {
     FRAMEWORK_ARGUMENTS.iter().find(|(theirs, _)| *theirs == name).map(|(_, ours)| *ours)
@@ -66,6 +83,13 @@ pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>)
 impl Lower<'_> {
     pub(super) fn unknown_name(&self, name: &str, span: Span) -> Diagnostic {
         let diagnostic = Diagnostic::error(Code(101), span, format!("unknown name `{name}`"));
+        match name {
+            "True" | "False" => return diagnostic.help(format!("write `{}`", name.to_lowercase())),
+            "torch" | "F" | "nn" | "np" | "jnp" | "jax" | "numpy" => {
+                return diagnostic.help("operators stand without a module: `relu(x)`");
+            }
+            _ => {}
+        }
         let known = self.frame.names.iter().map(|(n, _)| n.as_str());
         match nearest(name, known.chain(["inf", "nan", "pi", "none", "all"])) {
             Some(near) => diagnostic.help(format!("did you mean `{near}`?")),

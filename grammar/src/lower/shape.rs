@@ -1,5 +1,6 @@
 //! Types: what a written type means here, and matching declared against given ones.
 
+use super::refuse::framework_type;
 use super::value::{Extents, Value};
 use super::{Lower, Result, fail};
 use crate::ast::{self, Dim, Elem, ExprKind, TypeKind};
@@ -104,6 +105,11 @@ impl Lower<'_> {
             Elem::Name(name) => match self.lookup(&name.name) {
                 Some(Value::DType(dtype)) => Ok(*dtype),
                 Some(Value::Poison) => Err(super::Stop::Poisoned),
+                _ if framework_type(&name.name).is_some() => {
+                    let unknown = format!("unknown element type `{}`", name.name);
+                    let diagnostic = Diagnostic::error(Code(102), name.span, unknown);
+                    Err(diagnostic.help(framework_type(&name.name).unwrap_or_default()).into())
+                }
                 _ => Err(Diagnostic::error(
                     Code(102),
                     name.span,

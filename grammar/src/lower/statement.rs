@@ -181,13 +181,7 @@ impl Lower<'_> {
             Value::Bool(false) => return self.else_branch(branch, dtype, span),
             Value::Term(t) if *t.ty() == Type::scalar(DType::Bool) => t,
             Value::Poison => return Err(Stop::Poisoned),
-            other => {
-                return fail(
-                    201,
-                    branch.cond.span,
-                    format!("a condition is a bool scalar, found {}", other.describe()),
-                );
-            }
+            other => return Err(super::expr::no_condition(&other, branch.cond.span)),
         };
         let yes = test.as_cond();
         let no = yes.clone().map(|c| c.negated());

@@ -130,8 +130,8 @@ impl EvalError {
 
 fn help(code: Code) -> Option<&'static str> {
     match code {
-        codes::ELEMENTS => Some("use smaller sizes, or raise the limit on elements"),
-        codes::STEPS => Some("use smaller sizes, or raise the limit on steps"),
+        codes::ELEMENTS => Some("use smaller sizes"),
+        codes::STEPS => Some("use smaller sizes"),
         codes::DEPTH => Some("split the expression with `let`"),
         _ => None,
     }

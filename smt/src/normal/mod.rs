@@ -20,17 +20,18 @@ mod build;
 mod monomial;
 mod range;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use rtv_semantics::dtype::{Category, DType};
-use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
-use crate::sizes::SizeSolver;
+use crate::sizes::{SizeAnswer, SizeSolver};
 use monomial::Algebra;
 
 /// Whether the elements of a reduction may be combined in any order.
@@ -54,7 +55,8 @@ pub(crate) fn normal(
     if !has_reduction(term) {
         return term.clone();
     }
-    Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK }.term(term)
+    Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK, open: Cell::new(0) }
+        .term(term)
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
@@ -66,7 +68,12 @@ pub(crate) struct Normal<'f> {
     sizes: Arc<SizeSolver>,
     fresh: &'f mut Fresh,
     work: usize,
+    /// Questions on sizes that were left open.
+    open: Cell<u32>,
 }
+
+/// Questions on sizes left open before a normal form asks no more.
+const MAX_OPEN: u32 = 8;
 
 impl Normal<'_> {
     fn term(&mut self, term: &Term) -> Term {
@@ -187,8 +194,20 @@ impl Normal<'_> {
         result
     }
 
+    /// What the solver cannot tell does not hold; after several such questions none is
+    /// asked, since each may take as long as its budget.
     fn holds(&self, cond: &Cond) -> bool {
-        self.sizes.entails(&self.facts, cond)
+        if self.open.get() >= MAX_OPEN {
+            return false;
+        }
+        match self.sizes.ask(&self.facts, cond) {
+            SizeAnswer::Entailed => true,
+            SizeAnswer::Model(_) => false,
+            SizeAnswer::Unknown(_) => {
+                self.open.set(self.open.get() + 1);
+                false
+            }
+        }
     }
 }
 
