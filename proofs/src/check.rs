@@ -21,8 +21,9 @@ use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::ErrorClass;
 use rtv_semantics::unfold::Limits;
-use rtv_smt::{Budget, Fault, ValueModel};
+use rtv_smt::{Budget, Fault, Pool, Solver, ValueModel};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Ranks at which a claim about any rank is tested.
@@ -65,9 +66,12 @@ pub struct Settings {
 pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
     pub claims: Vec<ClaimResult>,
+    /// Why the solver is not to be believed; the claim at hand and those after it have no
+    /// result.
+    pub fault: Option<Fault>,
 }
 
-/// A checker with its solver running.
+/// A checker with its solver.
 pub struct Checker {
     settings: Settings,
     prover: Option<Prover>,
@@ -84,14 +88,24 @@ struct Task<'m> {
 }
 
 impl Checker {
+    /// With the solver in this process.
+    ///
     /// # Errors
     /// When the solver is missing, of the wrong version, or fails its self-test.
     pub fn start(settings: Settings) -> Result<Checker, Fault> {
         let prover = match settings.stage {
-            Stage::Proofs => Some(Prover::start(settings.budget)?),
+            Stage::Proofs => Some(Prover::new(Solver::start()?, settings.budget)),
             Stage::Types | Stage::Tests => None,
         };
         Ok(Checker { settings, prover })
+    }
+
+    /// With the solver in worker processes, which several checkers may share. What is
+    /// wrong with it is known when it is asked: [`Outcome::fault`].
+    pub fn in_workers(settings: Settings, pool: Arc<Pool>) -> Checker {
+        let proves = settings.stage == Stage::Proofs;
+        let prover = proves.then(|| Prover::new(Solver::in_workers(pool), settings.budget));
+        Checker { settings, prover }
     }
 
     fn engine(&self) -> &dyn Entails {
@@ -107,26 +121,39 @@ impl Checker {
         finished: &mut dyn FnMut(&ClaimResult),
     ) -> Outcome {
         let (expected, mut diagnostics) = expectations(&module.items, &module.comments);
-        let mut claims = Vec::new();
+        let (mut claims, mut fault) = (Vec::new(), None);
         for (item, expected) in module.items.iter().zip(expected) {
             let Some((name, kind)) = subject(item) else { continue };
             if !wanted(&name) {
                 continue;
             }
-            let Some(kind) = kind else {
-                diagnostics.extend(self.definition(module, item));
-                continue;
+            let task = |kind| Task { module, item, name, kind, expected, started: Instant::now() };
+            let task = kind.map(task);
+            if let Some(prover) = &self.prover {
+                prover.solver().until(task.as_ref().and_then(|task| self.deadline(task)));
+            }
+            let (result, found) = match &task {
+                Some(task) => self.claim(task),
+                None => (None, self.definition(module, item)),
             };
-            let task = Task { module, item, name, kind, expected, started: Instant::now() };
-            let (result, found) = self.claim(&task);
+            // What was found with answers that do not count is not told.
+            fault = self.prover.as_ref().and_then(|prover| prover.solver().fault());
+            if fault.is_some() {
+                break;
+            }
             diagnostics.extend(found);
-            if let Some(mut result) = result {
+            if let (Some(mut result), Some(task)) = (result, task) {
                 result.seconds = task.started.elapsed().as_secs_f64();
                 finished(&result);
                 claims.push(result);
             }
         }
-        Outcome { diagnostics, claims }
+        Outcome { diagnostics, claims, fault }
+    }
+
+    /// When a claim's time is over.
+    fn deadline(&self, task: &Task<'_>) -> Option<Instant> {
+        self.settings.timeout.and_then(|limit| task.started.checked_add(limit))
     }
 
     /// Types of a function for every dtype and any rank; where the rank matters, for
@@ -271,7 +298,7 @@ impl Checker {
             result.note = "types only".into();
             return result;
         }
-        let mut tried = Tried::default();
+        let mut tried = Tried { draws: 0, compared: 0, until: self.deadline(task) };
         let first = FIRST_SAMPLES.min(self.settings.samples);
         if let Some(found) = self.sample(samples, first, &mut tried) {
             return refuted(result, *found, tried.compared);
@@ -398,7 +425,7 @@ impl Checker {
         let wanted = tried.compared + count;
         let draws = count * DRAWS_PER_SAMPLE;
         for _ in 0..draws {
-            if tried.compared >= wanted {
+            if tried.compared >= wanted || tried.until.is_some_and(|until| Instant::now() > until) {
                 break;
             }
             let claim = &claims[tried.draws as usize % claims.len()];
@@ -494,11 +521,11 @@ fn lower_rank<'c>(
     })
 }
 
-/// How many inputs were drawn, and on how many both sides were compared.
-#[derive(Default)]
+/// How many inputs were drawn, and on how many both sides were compared; and until when.
 struct Tried {
     draws: u64,
     compared: u64,
+    until: Option<Instant>,
 }
 
 /// Name of an item, and its kind if it makes a claim.

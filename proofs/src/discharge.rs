@@ -13,24 +13,28 @@ use rtv_semantics::term::{Monoid, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
-    Budget, Errors, Fault, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel,
-    ValueProver,
+    Budget, Errors, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel, ValueProver,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The provers of one run.
 pub struct Prover {
+    solver: Arc<Solver>,
     sizes: Arc<SizeSolver>,
     values: ValueProver,
 }
 
 impl Prover {
-    /// Starts the solver; its self-test must pass.
-    pub fn start(budget: Budget) -> Result<Prover, Fault> {
-        let solver = Arc::new(Solver::start()?);
+    pub fn new(solver: Solver, budget: Budget) -> Prover {
+        let solver = Arc::new(solver);
         let sizes = Arc::new(SizeSolver::new(solver.clone(), Budget::PRUNE));
-        Ok(Prover { values: ValueProver::new(solver, sizes.clone(), budget), sizes })
+        Prover { values: ValueProver::new(solver.clone(), sizes.clone(), budget), sizes, solver }
+    }
+
+    /// The solver, for the time it has and the faults it shows.
+    pub fn solver(&self) -> &Solver {
+        &self.solver
     }
 
     pub fn entails(&self) -> &dyn Entails {

@@ -1,5 +1,5 @@
-//! Everything Z3: questions, the solver and its self-test, entailment of size facts,
-//! and the pointwise value prover.
+//! Everything Z3: questions, the solver in this process or in workers, its self-test,
+//! entailment of size facts, and the pointwise value prover.
 //!
 //! Invariants: Z3's types occur in `z3_backend.rs` (and the version check) only; an
 //! answer that is not `unsat` within its budget proves nothing; a model is a hint that
@@ -7,6 +7,7 @@
 //! claims and no verdicts.
 
 mod bits;
+mod canary;
 mod cases;
 mod encode;
 mod extended;
@@ -16,17 +17,22 @@ mod key;
 mod laws;
 mod normal;
 mod poly;
+mod pool;
 mod query;
 mod reals;
 mod reduce;
 mod sizes;
 mod solver;
 mod value;
+mod wire;
+mod worker;
 mod z3_backend;
 
+pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 pub use query::{Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
 pub use solver::{
-    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, Reason, Solver, Z3_VERSION,
+    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, R0712, Reason, Solver, Z3_VERSION,
 };
 pub use value::{Errors, Method, ModelRead, ValueAnswer, ValueGoal, ValueModel, ValueProver};
+pub use worker::serve;

@@ -87,7 +87,7 @@ pub(crate) enum Node {
     Op(Op, Vec<Id>),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Decl {
     pub name: String,
     pub domain: Vec<Sort>,
@@ -307,15 +307,58 @@ impl Query {
         self.intern(Node::Op(op, args), sort)
     }
 
+    /// Is there a function of that name?
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// The node at a place, if there is one.
+    pub(crate) fn at(&self, index: usize) -> Option<Id> {
+        (index < self.nodes.len()).then_some(Id(index as u32))
+    }
+
+    /// The function declared at a place, if there is one.
+    pub(crate) fn fun_at(&self, index: usize) -> Option<Fun> {
+        (index < self.decls.len()).then_some(Fun(index as u32))
+    }
+
+    /// Adds a node as the next one; `None` if it is ill sorted or there already.
+    pub(crate) fn append(&mut self, node: Node) -> Option<Id> {
+        let sort = match &node {
+            Node::Bool(_) => Sort::Bool,
+            Node::Int(_) => Sort::Int,
+            Node::Real(_) => Sort::Real,
+            Node::Bits(value, width) => {
+                let fits = *width > 0 && !value.is_negative() && value.bits() <= u64::from(*width);
+                fits.then_some(Sort::Bits(*width))?
+            }
+            Node::Apply(fun, args) => {
+                let decl = &self.decls[fun.index()];
+                let sorted = args.iter().map(|arg| self.sort(*arg)).eq(&decl.domain);
+                sorted.then(|| decl.range.clone())?
+            }
+            Node::Op(op, args) => self.sort_of(*op, args)?,
+        };
+        (!self.interned.contains_key(&node)).then(|| self.intern(node, sort))
+    }
+
     /// The sort of `op(args)`; asserts that the operands fit.
     fn result_sort(&self, op: Op, args: &[Id]) -> Sort {
+        self.sort_of(op, args).unwrap_or_else(|| {
+            let sorts: Vec<&Sort> = args.iter().map(|&id| self.sort(id)).collect();
+            panic!("invariant: {op:?} takes no operands of sorts {sorts:?}")
+        })
+    }
+
+    /// The sort of `op(args)`, if the operands fit.
+    fn sort_of(&self, op: Op, args: &[Id]) -> Option<Sort> {
         let sorts: Vec<&Sort> = args.iter().map(|&id| self.sort(id)).collect();
         let alike = sorts.windows(2).all(|pair| pair[0] == pair[1]);
         let width = |sort: &Sort| {
             if let Sort::Bits(width) = sort { Some(*width) } else { None }
         };
         let number = |sort: &Sort| matches!(sort, Sort::Int | Sort::Real);
-        let fit = match (op, sorts.as_slice()) {
+        match (op, sorts.as_slice()) {
             (Op::Not, [Sort::Bool]) => Some(Sort::Bool),
             (Op::And | Op::Or, [Sort::Bool, ..]) if alike => Some(Sort::Bool),
             (Op::Eq, [_, _]) if alike => Some(Sort::Bool),
@@ -326,13 +369,12 @@ impl Query {
             (Op::BvNeg | Op::BvNot, [a]) if width(a).is_some() => Some((*a).clone()),
             (Op::BvSlt | Op::BvUlt, [a, _]) if alike && width(a).is_some() => Some(Sort::Bool),
             (Op::Extract(hi, lo), [a]) if lo <= hi && width(a) > Some(hi) => Some(Sort::Bits(hi - lo + 1)),
-            (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a).map(|w| Sort::Bits(w + more)),
+            (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a)?.checked_add(more).map(Sort::Bits),
             (Op::BvToInt, [a]) if width(a).is_some() => Some(Sort::Int),
             (Op::IntToBv(w), [Sort::Int]) => Some(Sort::Bits(w)),
             (_, [a, _]) if alike && width(a).is_some() => Some((*a).clone()),
             _ => None,
-        };
-        fit.unwrap_or_else(|| panic!("invariant: {op:?} takes no operands of sorts {sorts:?}"))
+        }
     }
 
     fn intern(&mut self, node: Node, sort: Sort) -> Id {
@@ -423,7 +465,7 @@ impl Query {
 }
 
 impl Op {
-    fn smtlib(self) -> String {
+    pub(crate) fn smtlib(self) -> String {
         let name = match self {
             Op::Not => "not",
             Op::And => "and",

@@ -51,7 +51,11 @@ impl SizeSolver {
             true => SizeAnswer::Entailed,
             false => self.solve(&key.0, goal),
         };
-        cache().insert(key, answer.clone());
+        // Another time, what ran out of time or broke may end otherwise.
+        let passing = [Reason::Timeout, Reason::Memory, Reason::Crash].map(SizeAnswer::Unknown);
+        if !passing.contains(&answer) {
+            cache().insert(key, answer.clone());
+        }
         answer
     }
 

@@ -1,19 +1,24 @@
-//! The only place that talks to Z3: budgets, answers, and the self-test.
+//! Asking the solver: budgets, answers, faults, and the self-test.
 //!
 //! Invariants: an answer is [`Answer::Unsat`] only when Z3 says `unsat` within the
 //! budget; whatever goes wrong on the way is [`Answer::Unknown`] with a reason from a
 //! closed list. Each question is asked in a solver context of its own, so the answer
-//! depends on the question and the budget only. A [`Solver`] exists only after the
-//! version check and the start-up canaries.
+//! depends on the question and the budget only. No answer counts before the version
+//! check and the start-up canaries: a [`Solver`] in this process exists only after
+//! them, a worker process is asked nothing else before.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 
-use crate::query::{Query, Sort};
+use crate::canary::{self, canaries};
+use crate::pool::Pool;
+use crate::query::Query;
 use crate::z3_backend;
 
 /// The version of Z3 that this crate was tried with: the prefix of its full version.
@@ -37,6 +42,13 @@ impl Budget {
     /// One half, not less than one unit of what is limited.
     pub(crate) fn halved(self) -> Budget {
         Budget { rlimit: self.rlimit.div_ceil(2), timeout_ms: self.timeout_ms.div_ceil(2) }
+    }
+
+    /// What is left of it when only this much time is left.
+    fn within(self, rest: Duration) -> Budget {
+        let rest = u32::try_from(rest.as_millis()).unwrap_or(u32::MAX).max(1);
+        let timeout_ms = if self.timeout_ms == 0 { rest } else { self.timeout_ms.min(rest) };
+        Budget { timeout_ms, ..self }
     }
 }
 
@@ -92,6 +104,16 @@ pub enum Answer {
 /// Something that answers questions. Tests put faulty ones in.
 pub trait Backend: Send + Sync {
     fn check(&self, query: &Query, budget: Budget) -> Answer;
+
+    /// Answers soon after `deadline`, whatever happens, if it can see to that.
+    fn check_until(&self, query: &Query, budget: Budget, _deadline: Option<Instant>) -> Answer {
+        self.check(query, budget)
+    }
+
+    /// Why it is not to be believed; once found it stays, and every answer is `unknown`.
+    fn fault(&self) -> Option<Fault> {
+        None
+    }
 }
 
 /// Why there is no solver.
@@ -101,12 +123,16 @@ pub enum Fault {
     Version(String),
     /// A question with a known answer was answered otherwise.
     SelfTest(&'static str),
+    /// No solver process gets as far as to be asked; how the last one ended.
+    NoStart(String),
 }
 
 /// Wrong version of libz3.
 pub const R0710: Code = Code(710);
 /// The solver's self-test failed.
 pub const R0711: Code = Code(711);
+/// Solver processes do not start.
+pub const R0712: Code = Code(712);
 
 impl Fault {
     pub fn diagnostic(&self) -> Diagnostic {
@@ -121,19 +147,26 @@ impl Fault {
             Fault::SelfTest(what) => {
                 let message = format!("solver self-test failed: {what}");
                 Diagnostic::error(R0711, Span::default(), message)
-                    .help("nothing was proved; libz3 is damaged or replaced: build again from clean")
+                    .help("nothing is proved by it; libz3 is damaged or replaced: build again from clean")
+            }
+            Fault::NoStart(how) => {
+                let message = format!("solver processes do not start: {how}");
+                Diagnostic::error(R0712, Span::default(), message)
+                    .help("look whether the program's file is still in its place and memory is left")
             }
         }
     }
 }
 
-/// A solver that passed its self-test.
+/// A solver that answers nothing before its self-test, and the time until which it is
+/// asked.
 pub struct Solver {
-    backend: Box<dyn Backend>,
+    backend: Arc<dyn Backend>,
+    deadline: Mutex<Option<Instant>>,
 }
 
 impl Solver {
-    /// Z3, after the version check and the canaries.
+    /// Z3 in this process, after the version check and the canaries.
     pub fn start() -> Result<Solver, Fault> {
         check_version(z3::full_version())?;
         Solver::with_backend(Box::new(z3_backend::Z3))
@@ -141,14 +174,40 @@ impl Solver {
 
     /// Any backend that passes the canaries.
     pub fn with_backend(backend: Box<dyn Backend>) -> Result<Solver, Fault> {
-        let solver = Solver { backend };
+        let solver = Solver::of(Arc::from(backend));
         solver.self_test()?;
         Ok(solver)
     }
 
+    /// Z3 in the worker processes of a pool, which tests each one as it starts.
+    pub fn in_workers(pool: Arc<Pool>) -> Solver {
+        Solver::of(pool)
+    }
+
+    fn of(backend: Arc<dyn Backend>) -> Solver {
+        Solver { backend, deadline: Mutex::default() }
+    }
+
+    /// From now on, what is not answered at `deadline` is a timeout.
+    pub fn until(&self, deadline: Option<Instant>) {
+        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+    }
+
+    /// Why none of its answers counts any more.
+    pub fn fault(&self) -> Option<Fault> {
+        self.backend.fault()
+    }
+
     /// Asks one question. A panic inside the solver's binding is a crash, not ours.
     pub fn check(&self, query: &Query, budget: Budget) -> Answer {
-        let ask = AssertUnwindSafe(|| self.backend.check(query, budget));
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let budget = match rest {
+            Some(Duration::ZERO) => return Answer::Unknown(Reason::Timeout),
+            Some(rest) => budget.within(rest),
+            None => budget,
+        };
+        let ask = AssertUnwindSafe(|| self.backend.check_until(query, budget, deadline));
         catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
     }
 
@@ -161,14 +220,9 @@ impl Solver {
     }
 
     fn self_test(&self) -> Result<(), Fault> {
-        let budget = Budget { rlimit: 10_000_000, timeout_ms: 10_000 };
         for canary in canaries() {
-            let sat = match self.check(&canary.query, budget) {
-                Answer::Sat(values) => canary.values.is_none_or(|expected| values == expected),
-                Answer::Unsat => false,
-                Answer::Unknown(_) => return Err(Fault::SelfTest(canary.what)),
-            };
-            if sat != canary.sat {
+            let answer = self.check(&canary.query, canary::BUDGET);
+            if canary.accepts(&answer) != Some(true) {
                 return Err(Fault::SelfTest(canary.what));
             }
         }
@@ -176,68 +230,9 @@ impl Solver {
     }
 }
 
-fn check_version(found: &str) -> Result<(), Fault> {
+pub(crate) fn check_version(found: &str) -> Result<(), Fault> {
     let found = found.trim_start_matches("Z3 ");
     if found.starts_with(Z3_VERSION) { Ok(()) } else { Err(Fault::Version(found.to_string())) }
-}
-
-/// A question with a known answer.
-struct Canary {
-    what: &'static str,
-    query: Query,
-    sat: bool,
-    /// The watched values, where only one model exists.
-    values: Option<ModelValues>,
-}
-
-/// Close pairs of a satisfiable and an unsatisfiable question in every theory used, so
-/// that a solver stuck on one answer or deaf to assertions fails.
-fn canaries() -> Vec<Canary> {
-    let mut all = Vec::new();
-    for sat in [true, false] {
-        let mut q = Query::new();
-        let (x, two, bound) = (q.constant("x", Sort::Int), q.int(2), q.int(if sat { 7 } else { 6 }));
-        let (twice, six) = (q.mul(two, x), q.int(6));
-        let (low, high) = (q.le(six, twice), q.lt(twice, bound));
-        q.assert(low);
-        q.assert(high);
-        q.watch(x);
-        let values = sat.then(|| vec![ModelValue::Int(BigInt::from(3))]);
-        all.push(Canary { what: "integers", query: q, sat, values });
-
-        let mut q = Query::new();
-        let fun = q.declare("f", vec![Sort::Int], Sort::Opaque("f32".to_string()));
-        let (x, y) = (q.constant("x", Sort::Int), q.constant("y", Sort::Int));
-        let (fx, fy) = (q.apply(fun, vec![x]), q.apply(fun, vec![y]));
-        let (same, images) = (q.eq(x, y), q.eq(fx, fy));
-        let differ = q.not(images);
-        q.assert(differ);
-        if !sat {
-            q.assert(same);
-        }
-        all.push(Canary { what: "uninterpreted functions", query: q, sat, values: None });
-
-        let mut q = Query::new();
-        let (x, one) = (q.constant("x", Sort::Bits(8)), q.bits(1, 8));
-        let limit = q.bits(if sat { 127 } else { 126 }, 8);
-        let next = q.op(crate::query::Op::BvAdd, vec![x, one]);
-        let wraps = q.op(crate::query::Op::BvSlt, vec![next, x]);
-        let above = q.op(crate::query::Op::BvSlt, vec![limit, x]);
-        let below = q.not(above);
-        q.assert(wraps);
-        q.assert(below);
-        q.watch(x);
-        let values = sat.then(|| vec![ModelValue::Bits(127)]);
-        all.push(Canary { what: "bit-vectors", query: q, sat, values });
-
-        let mut q = Query::new();
-        let (x, zero) = (q.constant("x", Sort::Real), q.real(BigRational::from(BigInt::from(0))));
-        let square = q.mul(x, x);
-        let claim = if sat { q.lt(zero, square) } else { q.lt(square, zero) };
-        q.assert(claim);
-        all.push(Canary { what: "reals", query: q, sat, values: None });
-    }
-    all
 }
 
 #[cfg(test)]
@@ -290,6 +285,18 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_asked_when_time_is_over() {
+        let solver = Solver::of(Arc::new(Always(Answer::Unsat)));
+        solver.until(Some(Instant::now()));
+        assert_eq!(solver.check(&Query::new(), Budget::PRUNE), Answer::Unknown(Reason::Timeout));
+        solver.until(None);
+        assert_eq!(solver.check(&Query::new(), Budget::PRUNE), Answer::Unsat);
+        let rest = Duration::from_millis(200);
+        assert_eq!(Budget::PRUNE.within(rest), Budget { timeout_ms: 200, ..Budget::PRUNE });
+        assert_eq!(Budget { rlimit: 0, timeout_ms: 0 }.within(rest).timeout_ms, 200);
+    }
+
+    #[test]
     fn only_unsat_refutes() {
         let answers = [
             Answer::Sat(Vec::new()),
@@ -301,10 +308,10 @@ mod tests {
             Answer::Unknown(Reason::Unsupported("x".to_string())),
         ];
         for answer in answers {
-            let solver = Solver { backend: Box::new(Always(answer.clone())) };
+            let solver = Solver::of(Arc::new(Always(answer.clone())));
             assert_eq!(solver.refutes(&Query::new(), Budget::PRUNE), Err(answer));
         }
-        let solver = Solver { backend: Box::new(Panics) };
+        let solver = Solver::of(Arc::new(Panics));
         let crash = Answer::Unknown(Reason::Crash);
         assert_eq!(solver.refutes(&Query::new(), Budget::PRUNE), Err(crash));
     }

@@ -6,20 +6,24 @@ mod workers;
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
-use rtv_proofs::{Module, Settings, Stage};
+use rtv_proofs::{Checker, Module, Settings, Stage};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic};
-use rtv_smt::Budget;
+use rtv_smt::{Budget, DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 
 use crate::project::Project;
 use crate::report::Reporter;
 use only::Only;
 use workers::Event;
+
+/// More MiB than any machine has.
+const MOST_MEMORY_MIB: u64 = 1 << 32;
 
 /// No claim has a name that was asked for.
 const NOTHING_SELECTED: Code = Code(815);
@@ -52,6 +56,10 @@ pub struct Check {
     /// Solver work per question, the same on every machine
     #[arg(long)]
     rlimit: Option<u32>,
+    /// Memory of each solver process in MiB; what needs more is unknown
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY_MIB,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY_MIB..=MOST_MEMORY_MIB))]
+    memory: u64,
     /// Files at work at the same time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -106,7 +114,11 @@ impl Check {
         }
         let wanted = |name: &str| every_item || names.contains(name);
         let proving = self.stage() == Stage::Proofs;
-        workers::check(modules, self.settings(), self.jobs(modules), &wanted, &mut |event| match event {
+        // Without a path there is no program, and the first question says so.
+        let program = std::env::current_exe().unwrap_or_default();
+        let pool = Arc::new(Pool::new(program, self.memory));
+        let checker = || Checker::in_workers(self.settings(), pool.clone());
+        workers::check(modules, &checker, self.jobs(modules), &wanted, &mut |event| match event {
             Event::Started(name) if names.contains(name.as_str()) && !self.types => {
                 reporter.claim_started(&name);
             }

@@ -6,6 +6,7 @@ mod fmt;
 mod info;
 mod ops;
 mod run;
+mod solve;
 
 use std::process::ExitCode;
 use std::thread;
@@ -60,6 +61,9 @@ enum Verb {
     Ops(ops::Ops),
     /// Versions, solver and backends
     Info(info::Info),
+    /// Answers the questions of another process of rtv
+    #[command(name = "__solve", hide = true)]
+    Solve,
 }
 
 /// Tree walks recurse as deep as the parser allows trees to be.
@@ -101,6 +105,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
         Verb::Info(info) => info.run(&mut reporter),
+        Verb::Solve => solve::run(&mut reporter),
     }
     reporter.finish()
 }

@@ -14,3 +14,4 @@ mod run;
 mod samples;
 mod scalars;
 mod tidy;
+mod workers;

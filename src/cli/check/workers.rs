@@ -1,10 +1,10 @@
 //! Files checked side by side, and reported in order.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread;
 
-use rtv_proofs::{Checker, ClaimResult, Module, Settings};
+use rtv_proofs::{Checker, ClaimResult, Module};
 use rtv_semantics::diag::Diagnostic;
 
 use crate::cli::STACK_BYTES;
@@ -20,21 +20,22 @@ pub enum Event {
 /// An event of the file of this number; `None` when the file is done.
 type Message = (usize, Option<Event>);
 
-/// Checks every module, each by one of `jobs` workers with a solver of its own. `report`
-/// sees the events file by file, those of the first unfinished file at once.
+/// Checks every module, each by one of `jobs` workers with a checker of its own. `report`
+/// sees the events file by file, those of the first unfinished file at once. A fault of
+/// the solver ends the check of all files.
 pub fn check(
     modules: &[Module],
-    settings: Settings,
+    checker: &(dyn Fn() -> Checker + Sync),
     jobs: usize,
     wanted: &(dyn Fn(&str) -> bool + Sync),
     report: &mut dyn FnMut(Event),
 ) {
-    let next = AtomicUsize::new(0);
+    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (sender, messages) = mpsc::channel::<Message>();
     thread::scope(|scope| {
         for _ in 0..jobs {
-            let (sender, next) = (sender.clone(), &next);
-            let work = move || worker(modules, settings, wanted, next, &sender);
+            let (sender, next, stopped) = (sender.clone(), &next, &stopped);
+            let work = move || worker(modules, &checker(), wanted, next, stopped, &sender);
             let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
             started.expect("invariant: the system can start a thread");
         }
@@ -58,30 +59,20 @@ pub fn check(
     });
 }
 
-/// Takes files until there are none.
+/// Takes files until there are none or the solver is not to be believed.
 fn worker(
     modules: &[Module],
-    settings: Settings,
+    checker: &Checker,
     wanted: &(dyn Fn(&str) -> bool + Sync),
     next: &AtomicUsize,
+    stopped: &AtomicBool,
     sender: &Sender<Message>,
 ) {
     // The receiver outlives every worker, so that no message is lost.
     let say = |file: usize, event: Option<Event>| {
         let _ = sender.send((file, event));
     };
-    let checker = match Checker::start(settings) {
-        Ok(checker) => checker,
-        Err(fault) => {
-            // Without a solver nothing is checked; one report of it is enough.
-            if next.swap(modules.len(), Ordering::Relaxed) < modules.len() {
-                say(0, Some(Event::Found(vec![fault.diagnostic()])));
-                (0..modules.len()).for_each(|file| say(file, None));
-            }
-            return;
-        }
-    };
-    loop {
+    while !stopped.load(Ordering::Relaxed) {
         let file = next.fetch_add(1, Ordering::Relaxed);
         let Some(module) = modules.get(file) else { return };
         let begun = |name: &str| {
@@ -94,7 +85,12 @@ fn worker(
         let outcome = checker.check(module, &begun, &mut |claim| {
             say(file, Some(Event::Finished(Box::new(claim.clone()))));
         });
-        say(file, Some(Event::Found(outcome.diagnostics)));
+        let mut found = outcome.diagnostics;
+        if let Some(fault) = outcome.fault {
+            // One report of it is enough.
+            found.extend((!stopped.swap(true, Ordering::Relaxed)).then(|| fault.diagnostic()));
+        }
+        say(file, Some(Event::Found(found)));
         say(file, None);
     }
 }
