@@ -422,8 +422,8 @@ impl Checker {
         if claims.is_empty() {
             return None;
         }
-        let wanted = tried.compared + count;
-        let draws = count * DRAWS_PER_SAMPLE;
+        let wanted = tried.compared.saturating_add(count);
+        let draws = count.saturating_mul(DRAWS_PER_SAMPLE);
         for _ in 0..draws {
             if tried.compared >= wanted || tried.until.is_some_and(|until| Instant::now() > until) {
                 break;

@@ -50,7 +50,7 @@ impl Prover {
     /// the values where it thinks so.
     pub fn contracts(&self, claim: &Claim) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
         let mut found = BTreeMap::new();
-        let mut goal = Goal::new(claim, &*self.sizes);
+        let mut goal = Goal::new(claim, &self.sizes);
         found.insert(Contract::DType, goal.dtype(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Error, goal.error());

@@ -77,7 +77,8 @@ impl Normal<'_> {
         let free_order = permutable(r.op, whole);
         let extremum = matches!(r.op, Monoid::Max | Monoid::Min);
         let (binders, body) = self.without_units(r, free_order || extremum);
-        if binders.is_empty() {
+        // A float sum over one element is not the element: `0.0 + -0.0` is `0.0`.
+        if binders.is_empty() && (free_order || extremum) {
             return self.term(&body, names);
         }
         let orders =

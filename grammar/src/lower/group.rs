@@ -54,8 +54,14 @@ impl Lower<'_> {
         entry.is_group() || self.group_of(entry).is_some()
     }
 
+    /// Whether an entry must not be taken apart by component: it runs over a group, or
+    /// depends on one.
+    pub(super) fn is_opaque(&self, entry: &Size) -> bool {
+        self.is_group_entry(entry) || self.mentions_group(entry)
+    }
+
     /// Whether a size depends on the index or extent of a group.
-    pub(super) fn mentions_group(&self, size: &Size) -> bool {
+    fn mentions_group(&self, size: &Size) -> bool {
         let from_group = |s: &Sym| s.kind() == SymKind::Group || self.group_of(&Size::sym(s)).is_some();
         size.syms().iter().any(from_group)
     }

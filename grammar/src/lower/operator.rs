@@ -242,7 +242,7 @@ impl Lower<'_> {
             _ => (self.extents(lhs, span)?.items, self.extents(rhs, span)?.items),
         };
         self.same_length(&a, &b, span)?;
-        if let Some(group) = a.iter().chain(&b).find(|s| self.mentions_group(s)) {
+        if let Some(group) = a.iter().chain(&b).find(|s| self.is_opaque(s)) {
             let message = format!("arithmetic on `{group}`, which runs over any number of axes");
             return fail(211, span, message);
         }

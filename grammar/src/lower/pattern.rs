@@ -19,6 +19,8 @@ use std::sync::Arc;
 struct Axes {
     extents: BTreeMap<String, Size>,
     order: Vec<String>,
+    /// `...` is summed over, also where it stands for no axis.
+    sums_dots: bool,
 }
 
 /// How the axes that `...` stands for are named inside.
@@ -68,6 +70,8 @@ impl Lower<'_> {
             places.push(self.operand_axes(side, term, &mut axes, *at)?);
         }
         let output = output_axes(&pattern.output, &axes)?;
+        let dots = |side: &[PatternAxis]| side.iter().any(|a| a.kind == PatternAxisKind::Ellipsis);
+        axes.sums_dots = pattern.inputs.iter().any(|side| dots(side)) && !dots(&pattern.output);
         let statics = vec![("pattern".into(), format!("{text:?}"))];
         let body = |l: &mut Self, params: &[Term]| l.contraction(&axes, &places, &output, params, span);
         self.pattern_call(
@@ -160,7 +164,8 @@ impl Lower<'_> {
             .filter(|n| !output.contains(n))
             .map(|n| binder_of[n.as_str()].clone())
             .collect();
-        let scalar = if summed.is_empty() { product } else { self.einsum_sum(summed, product, span)? };
+        let no_sum = summed.is_empty() && !axes.sums_dots;
+        let scalar = if no_sum { product } else { self.einsum_sum(summed, product, span)? };
         let binders = output.iter().map(|n| binder_of[n.as_str()].clone()).collect();
         Ok(Term::comp(binders, scalar, span))
     }

@@ -71,8 +71,11 @@ impl Lower<'_> {
         let items = |items: Vec<Size>, like: &Extents| Ok(Value::Tuple(like.like(items)));
         match name {
             "numel" => {
-                let product = Size::product(&self.extents(&args[0], span)?.items);
-                Ok(Value::Size(self.as_number(&product)))
+                let shape = self.extents(&args[0], span)?;
+                if shape.index {
+                    return fail(201, span, "`numel` takes a shape, found an index tuple");
+                }
+                Ok(Value::Size(self.as_number(&Size::product(&shape.items))))
             }
             "rank" => {
                 let s = self.extents(&args[0], span)?;
@@ -413,6 +416,7 @@ impl Lower<'_> {
     fn inside(&mut self, args: &[Value], span: Span) -> Result<Value> {
         let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
         self.same_length(&i.items, &s.items, span)?;
+        self.aligned(&i.items, &s.items, span)?;
         let parts = i.items.iter().zip(&s.items).map(|(i, n)| Cond::within(&Size::zero(), i, n));
         self.condition(Cond::and(parts), span)
     }
