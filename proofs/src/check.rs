@@ -35,6 +35,9 @@ const FIRST_SAMPLES: u64 = 60;
 /// Draws at each lower rank to make a counterexample smaller.
 const LOWER_RANK_DRAWS: u64 = 40;
 
+/// Time for making one counterexample small; what there is then is shown.
+const MAX_SHRINK: Duration = Duration::from_secs(3);
+
 /// Draws that find no admissible input, for each one asked.
 const DRAWS_PER_SAMPLE: u64 = 20;
 
@@ -385,7 +388,9 @@ impl Checker {
         let mut sampler = Sampler::new(self.settings.seed);
         let plain = claims.iter().filter(|c| c.ranks.iter().all(|(_, extents)| extents.len() == 1));
         plain.into_iter().find_map(|claim| match replay(claim, model, &mut sampler)? {
-            (drawn, Trial::Differs(found)) => Some(shrink(claim, drawn, found, &mut sampler)),
+            (drawn, Trial::Differs(found)) => {
+                Some(shrink(claim, drawn, found, &mut sampler, &shrink_clock()))
+            }
             _ => None,
         })
     }
@@ -441,7 +446,7 @@ impl Checker {
                     tried.compared += 1;
                     let lower = lower_rank(claims, claim, found.contract, &mut sampler);
                     let (claim, drawn, found) = lower.unwrap_or((claim, drawn, found));
-                    return Some(shrink(claim, drawn, found, &mut sampler));
+                    return Some(shrink(claim, drawn, found, &mut sampler, &shrink_clock()));
                 }
             }
         }
@@ -499,6 +504,12 @@ impl Checker {
             seconds: 0.0,
         }
     }
+}
+
+/// Says when the time for making one counterexample small is over.
+fn shrink_clock() -> impl Fn() -> bool {
+    let until = Instant::now() + MAX_SHRINK;
+    move || Instant::now() > until
 }
 
 /// A refutation of the same contract at fewer axes, if a few draws find one.

@@ -19,25 +19,37 @@ const ROUNDS: usize = 6;
 /// Elements beyond which values are left as they are.
 const MAX_ELEMENTS: usize = 64;
 
-/// The same refutation on an input as small as greedy steps find.
+/// Whether the time for shrinking is over; asked before each input that is tried.
+pub type Stop<'s> = &'s dyn Fn() -> bool;
+
+/// The same refutation on an input as small as greedy steps find until `stop`.
 pub fn shrink(
     claim: &Claim,
     mut drawn: Drawn,
     mut found: Box<Counterexample>,
     sampler: &mut Sampler,
+    stop: Stop<'_>,
 ) -> Box<Counterexample> {
     for _ in 0..ROUNDS {
-        let Some((smaller, again)) = smaller_sizes(claim, &drawn, &found, sampler) else { break };
+        let Some((smaller, again)) = smaller_sizes(claim, &drawn, &found, sampler, stop) else { break };
         (drawn, found) = (smaller, again);
     }
     for _ in 0..ROUNDS {
-        let Some((simpler, again)) = simpler_values(claim, &drawn, &found) else { break };
+        let Some((simpler, again)) = simpler_values(claim, &drawn, &found, stop) else { break };
         (drawn, found) = (simpler, again);
     }
     found
 }
 
-fn still_fails(claim: &Claim, drawn: &Drawn, found: &Counterexample) -> Option<Box<Counterexample>> {
+fn still_fails(
+    claim: &Claim,
+    drawn: &Drawn,
+    found: &Counterexample,
+    stop: Stop<'_>,
+) -> Option<Box<Counterexample>> {
+    if stop() {
+        return None;
+    }
     match judge(claim, drawn) {
         Trial::Differs(again) if again.contract == found.contract => Some(again),
         _ => None,
@@ -49,6 +61,7 @@ fn smaller_sizes(
     drawn: &Drawn,
     found: &Counterexample,
     sampler: &mut Sampler,
+    stop: Stop<'_>,
 ) -> Option<(Drawn, Box<Counterexample>)> {
     let mut best = None;
     let mut sizes = drawn.sizes.clone();
@@ -57,7 +70,7 @@ fn smaller_sizes(
         let current = sizes[&sym];
         let candidates: Vec<i64> = match sym.kind() {
             SymKind::Int => [0, 1, -1, current / 2].into_iter().filter(|c| c.abs() < current.abs()).collect(),
-            _ => (0..current).collect(),
+            _ => smaller_than(current),
         };
         for candidate in candidates {
             let mut trial = sizes.clone();
@@ -68,13 +81,13 @@ fn smaller_sizes(
             }
             let cropped = [false, true].into_iter().find_map(|from_end| {
                 let smaller = cropped(claim, drawn, &trial, from_end)?;
-                let again = still_fails(claim, &smaller, found)?;
+                let again = still_fails(claim, &smaller, found, stop)?;
                 Some((smaller, again))
             });
             let refuting = cropped.or_else(|| {
                 (0..DRAWS).find_map(|_| {
                     let redrawn = draw_tensors(claim, trial.clone(), sampler)?;
-                    let again = still_fails(claim, &redrawn, found)?;
+                    let again = still_fails(claim, &redrawn, found, stop)?;
                     Some((redrawn, again))
                 })
             });
@@ -86,6 +99,15 @@ fn smaller_sizes(
         }
     }
     best
+}
+
+/// The small sizes, then steps towards the current one.
+fn smaller_than(current: i64) -> Vec<i64> {
+    let mut sizes: Vec<i64> = (0..current.min(8)).collect();
+    sizes.extend(
+        [current / 8, current / 4, current / 2, current - 1].into_iter().filter(|n| (8..current).contains(n)),
+    );
+    sizes
 }
 
 /// The same values at smaller sizes: the first ones of each axis, or the last.
@@ -113,6 +135,7 @@ fn simpler_values(
     claim: &Claim,
     drawn: &Drawn,
     found: &Counterexample,
+    stop: Stop<'_>,
 ) -> Option<(Drawn, Box<Counterexample>)> {
     let mut best = None;
     let mut current = drawn.clone();
@@ -127,7 +150,7 @@ fn simpler_values(
             for simple in simpler_than(&value, &now) {
                 let mut trial = current.clone();
                 trial.tensors[k].2 = with_element(&now, at, simple);
-                if let Some(again) = still_fails(claim, &trial, found) {
+                if let Some(again) = still_fails(claim, &trial, found, stop) {
                     current = trial;
                     best = Some(again);
                     break;
