@@ -359,15 +359,13 @@ impl Terms<'_> {
     fn scalar(&mut self, fun: Scalar, args: &[Term], whole: &Term) -> Term {
         let span = whole.span();
         let args = match (fun, args) {
-            // The second operand only matters where the first does not decide.
-            (Scalar::LogicalAnd, [a, b]) if is_bool(a) => {
+            // The truth of the second operand only matters where the first does not decide;
+            // an undefined one matters everywhere.
+            (Scalar::LogicalAnd | Scalar::LogicalOr, [a, b])
+                if is_bool(a) && (b.as_cond().is_some() || never_undefined(b)) =>
+            {
                 let a = self.term(a);
-                let b = self.given(known(&a, true), |s| s.term(b));
-                vec![a, b]
-            }
-            (Scalar::LogicalOr, [a, b]) if is_bool(a) => {
-                let a = self.term(a);
-                let b = self.given(known(&a, false), |s| s.term(b));
+                let b = self.given(known(&a, fun == Scalar::LogicalAnd), |s| s.term(b));
                 vec![a, b]
             }
             _ => self.terms(args),
