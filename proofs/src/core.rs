@@ -8,6 +8,10 @@ use rtv_grammar::lower::{Choice, Lower, Ranks};
 use rtv_semantics::arith::Arith;
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::subst::children;
+use rtv_semantics::term::{Form, Fun, Term};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The core of functions, rules and decompositions, at f32 where a dtype is open, with
 /// rank variables as groups.
@@ -32,6 +36,37 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
         diagnostics.extend(lower.take_diagnostics());
     }
     (texts, diagnostics)
+}
+
+/// The operators that a claim applies, those of its functions included, at the same
+/// choice.
+pub fn operators(module: &Module, item: &Item) -> BTreeSet<Arc<str>> {
+    let mut found = Operators::default();
+    let claim = shown_choice(item).and_then(|choice| Lower::new(&module.defs, &Arith).claim(item, &choice));
+    claim.iter().flat_map(|claim| [&claim.lhs, &claim.rhs]).for_each(|side| found.visit(side));
+    found.names
+}
+
+/// Operators met, each body walked once.
+#[derive(Default)]
+struct Operators {
+    names: BTreeSet<Arc<str>>,
+    seen: BTreeSet<usize>,
+}
+
+impl Operators {
+    fn visit(&mut self, term: &Term) {
+        if !self.seen.insert(term.address()) {
+            return;
+        }
+        children(term).into_iter().for_each(|child| self.visit(child));
+        if let Form::Call(Fun::Op(instance), _) = term.form() {
+            match instance.is_op {
+                true => drop(self.names.insert(instance.name.clone())),
+                false => self.visit(&instance.body),
+            }
+        }
+    }
 }
 
 /// f32 for every dtype variable that can be it, else the first of its class.

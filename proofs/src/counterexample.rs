@@ -1,21 +1,24 @@
 //! A concrete input on which the two sides of a claim differ.
 
-use crate::compare::Difference;
+use crate::compare::{Difference, domain};
+use crate::dataflow::{Step, steps};
+use crate::refute::{Drawn, environment, limits};
 use crate::verdict::Contract;
 use rtv_semantics::diag::Code;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::program::Claim;
 use rtv_semantics::scalar::Value;
+use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::tensor::Tensor;
 use std::sync::Arc;
 
 /// A refutation, as replayed on the reference evaluator.
 #[derive(Clone, Debug)]
 pub struct Counterexample {
+    /// The claim at the dtypes and ranks of the input.
+    pub instance: Arc<Claim>,
+    pub input: Drawn,
     pub contract: Contract,
-    pub dtypes: Vec<(Arc<str>, DType)>,
-    /// Size variables and parameters with their values; `S` as `[2, 3]`.
-    pub sizes: Vec<(String, String)>,
-    pub inputs: Vec<(Arc<str>, Tensor)>,
     /// The two results, or the error in place of one.
     pub left: String,
     pub right: String,
@@ -36,18 +39,51 @@ impl Counterexample {
 
     /// The number of elements of the largest input.
     pub fn largest_input(&self) -> usize {
-        self.inputs.iter().map(|(_, t)| t.numel()).max().unwrap_or(0)
+        self.inputs().map(|(_, t)| t.numel()).max().unwrap_or(0)
+    }
+
+    pub fn dtypes(&self) -> &[(Arc<str>, DType)] {
+        &self.instance.dtypes
+    }
+
+    /// The tensors given to the claim's parameters, by name.
+    pub fn inputs(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.input.tensors.iter().map(|(_, name, tensor)| (&**name, tensor))
+    }
+
+    /// Rank variables as lists of extents, then size variables and parameters.
+    pub fn sizes(&self) -> Vec<(String, String)> {
+        let value = |s: &Sym| self.input.sizes.get(s).map_or_else(|| "?".to_string(), i64::to_string);
+        let mut named: Vec<(String, String)> = Vec::new();
+        let mut ranked: Vec<&Sym> = Vec::new();
+        for (name, extents) in &self.instance.ranks {
+            let axes: Vec<&Sym> = extents.iter().filter_map(Size::as_sym).collect();
+            let list: Vec<String> = axes.iter().map(|s| value(s)).collect();
+            named.push((name.to_string(), format!("[{}]", list.join(", "))));
+            ranked.extend(axes);
+        }
+        let plain = self.instance.syms.iter().filter(|s| !ranked.contains(s));
+        named.extend(plain.map(|s| (s.name().to_string(), value(s))));
+        named
+    }
+
+    /// What the operators of the two sides give, in the order of their computation.
+    pub fn steps(&self) -> (Vec<Step>, Vec<Step>) {
+        let domain = domain(self.instance.mode);
+        let env = environment(&self.input, domain);
+        let of = |side| steps(side, &env, domain, &limits());
+        (of(&self.instance.lhs), of(&self.instance.rhs))
     }
 
     /// The input, both results and where they part, one line a fact.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut setting: Vec<String> = self.dtypes.iter().map(|(n, d)| format!("{n} = {d}")).collect();
-        setting.extend(self.sizes.iter().map(|(n, v)| format!("{n} = {v}")));
+        let mut setting: Vec<String> = self.dtypes().iter().map(|(n, d)| format!("{n} = {d}")).collect();
+        setting.extend(self.sizes().iter().map(|(n, v)| format!("{n} = {v}")));
         if !setting.is_empty() {
             lines.push(setting.join(", "));
         }
-        for (name, tensor) in &self.inputs {
+        for (name, tensor) in self.inputs() {
             lines.extend(labelled(name, &written(tensor)));
         }
         lines.extend(labelled("left ", &self.left));
@@ -64,11 +100,13 @@ impl Counterexample {
 /// Elements beyond which a tensor is shown in part.
 const MAX_WRITTEN: usize = 64;
 
-/// A tensor as the language writes it, with all digits, so that it can be run again.
+/// A tensor as the language writes it if it is small, else in part.
 pub fn written(tensor: &Tensor) -> String {
-    if tensor.numel() > MAX_WRITTEN {
-        return tensor.to_string();
-    }
+    if tensor.numel() > MAX_WRITTEN { tensor.to_string() } else { written_out(tensor) }
+}
+
+/// A tensor as the language writes it, with all digits, so that it can be run again.
+pub fn written_out(tensor: &Tensor) -> String {
     let natural = matches!(tensor.dtype, DType::F32 | DType::I64 | DType::Bool);
     if tensor.numel() == 0 {
         let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();

@@ -7,13 +7,19 @@
 //! crate knows no command line and prints nothing.
 
 mod alias;
+mod as_test;
 mod check;
 mod choices;
 mod compare;
 mod core;
 mod counterexample;
+mod dataflow;
+mod deadline;
+mod decide;
+mod depends;
 mod discharge;
 mod expect;
+mod instances;
 mod module;
 mod refute;
 mod replay;
@@ -21,9 +27,12 @@ mod shrink;
 mod testing;
 mod verdict;
 
+pub use as_test::as_test;
 pub use check::{Checker, Outcome, Settings, Stage};
-pub use core::core;
-pub use counterexample::Counterexample;
-pub use expect::{Expectation, expectations};
-pub use module::Module;
+pub use core::{core, operators};
+pub use counterexample::{Counterexample, written};
+pub use dataflow::Step;
+pub use depends::Depends;
+pub use expect::Expectation;
+pub use module::{Module, Stated, identity, subject};
 pub use verdict::{ClaimResult, Contract, Finding, Verdict};

@@ -1,16 +1,21 @@
 //! One source file with what its names mean.
 
-use rtv_grammar::ast::Item;
+use crate::expect::{Expectation, expectations};
+use rtv_grammar::Parsed;
+use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::Defs;
 use rtv_grammar::prelude::Prelude;
-use rtv_grammar::{Comment, Parsed};
 use rtv_semantics::diag::{Diagnostic, FileId};
+use rtv_semantics::program::ClaimKind;
 
 /// A parsed file, ready to be checked.
 pub struct Module {
     pub file: FileId,
     pub items: Vec<Item>,
-    pub comments: Vec<Comment>,
+    /// The verdict each item is written to have.
+    pub expected: Vec<Expectation>,
+    /// What is wrong with the `#:` directives.
+    pub directives: Vec<Diagnostic>,
     pub defs: Defs,
 }
 
@@ -20,17 +25,75 @@ impl Module {
     pub fn new(file: FileId, parsed: Parsed) -> (Module, Vec<Diagnostic>) {
         let mut defs = Defs::new(Prelude::shared());
         let diagnostics = defs.add_file(file, &parsed.file);
-        (Module { file, items: parsed.file.items, comments: parsed.comments, defs }, diagnostics)
+        (Module { defs, ..Module::of_library(file, parsed) }, diagnostics)
     }
 
     /// The module of an operator file of the library, whose own operators are already
     /// known by name.
     pub fn of_library(file: FileId, parsed: Parsed) -> Module {
-        Module {
-            file,
-            items: parsed.file.items,
-            comments: parsed.comments,
-            defs: Defs::new(Prelude::shared()),
-        }
+        let items = parsed.file.items;
+        let (expected, directives) = expectations(&items, &parsed.comments);
+        Module { file, items, expected, directives, defs: Defs::new(Prelude::shared()) }
     }
+
+    /// Whether the item at a place makes a claim.
+    pub fn is_claim(&self, at: usize) -> bool {
+        matches!(subject(&self.items[at]), Some((_, Some(_))))
+    }
+
+    /// The items that make claims, with their places.
+    pub fn claims(&self) -> impl Iterator<Item = Stated<'_>> {
+        self.items.iter().enumerate().filter_map(|(at, item)| {
+            let (name, kind) = subject(item)?;
+            Some(Stated { at, item, name, kind: kind? })
+        })
+    }
+}
+
+/// An item that makes a claim.
+#[derive(Clone, Debug)]
+pub struct Stated<'m> {
+    /// Its place in the module.
+    pub at: usize,
+    pub item: &'m Item,
+    pub name: String,
+    pub kind: ClaimKind,
+}
+
+impl Stated<'_> {
+    /// The hash of what it says, 16 hexadecimal digits; equal for equal text up to layout.
+    pub fn id(&self) -> String {
+        identity(self.item)
+    }
+}
+
+/// Name of an item, and its kind if it makes a claim.
+pub fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
+    match &item.kind {
+        ItemKind::Def(def) => {
+            let name = def.name.parts.last()?.name.clone();
+            let kind = match def.kind {
+                DefKind::Fn | DefKind::Op | DefKind::Monoid => None,
+                DefKind::Impl => Some(ClaimKind::Impl),
+                DefKind::Decomp { .. } => Some(ClaimKind::Decomp),
+            };
+            Some((name, kind))
+        }
+        ItemKind::Rule(rule) => Some((rule.name.name.clone(), Some(ClaimKind::Rule))),
+        ItemKind::Vjp { path, .. } => Some((path.parts.last()?.name.clone(), Some(ClaimKind::Vjp))),
+        ItemKind::Test { name, .. } => Some((name.name.clone(), Some(ClaimKind::Test))),
+        ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Error => None,
+    }
+}
+
+/// The fingerprint of an item's canonical text.
+pub fn identity(item: &Item) -> String {
+    fingerprint(&rtv_grammar::print::print_item(item))
+}
+
+/// FNV-1a of a text, as 16 hexadecimal digits.
+pub fn fingerprint(text: &str) -> String {
+    let hash =
+        text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}")
 }

@@ -43,7 +43,7 @@ pub enum Trial {
 }
 
 /// Bounds for evaluation on one input: small, since there are many.
-fn limits() -> Limits {
+pub fn limits() -> Limits {
     Limits { max_elements: 1 << 18, max_steps: 5_000_000, ..Limits::default() }
 }
 
@@ -186,7 +186,7 @@ fn concrete_shape(shape: &[Size], sizes: &BTreeMap<Sym, i64>) -> Option<Vec<usiz
 }
 
 /// Runs both sides on an input and compares them in the claim's mode.
-pub fn judge(claim: &Claim, drawn: &Drawn) -> Trial {
+pub fn judge(claim: &Arc<Claim>, drawn: &Drawn) -> Trial {
     let domain = domain(claim.mode);
     let env = environment(drawn, domain);
     for require in &claim.requires {
@@ -232,7 +232,7 @@ fn error_text(error: &EvalError) -> String {
     format!("error: {}", error.message)
 }
 
-fn environment(drawn: &Drawn, domain: Domain) -> Env {
+pub fn environment(drawn: &Drawn, domain: Domain) -> Env {
     let mut env = Env::new();
     env.sizes.extend(drawn.sizes.iter().map(|(s, n)| (s.clone(), *n)));
     for (var, _, tensor) in &drawn.tensors {
@@ -245,28 +245,7 @@ fn environment(drawn: &Drawn, domain: Domain) -> Env {
     env
 }
 
-fn differs(claim: &Claim, drawn: &Drawn, difference: Difference, left: String, right: String) -> Trial {
-    Trial::Differs(Box::new(Counterexample {
-        contract: difference.contract,
-        dtypes: claim.dtypes.clone(),
-        sizes: named_sizes(claim, drawn),
-        inputs: drawn.tensors.iter().map(|(_, name, t)| (name.clone(), t.clone())).collect(),
-        left,
-        right,
-        difference,
-    }))
-}
-
-/// Size variables by name, rank variables as lists of extents.
-fn named_sizes(claim: &Claim, drawn: &Drawn) -> Vec<(String, String)> {
-    let value = |s: &Sym| drawn.sizes.get(s).map_or_else(|| "?".to_string(), i64::to_string);
-    let ranked: Vec<&Sym> = claim.ranks.iter().flat_map(|(_, e)| e.iter().filter_map(Size::as_sym)).collect();
-    let mut named: Vec<(String, String)> = Vec::new();
-    for (name, extents) in &claim.ranks {
-        let list: Vec<String> = extents.iter().filter_map(Size::as_sym).map(value).collect();
-        named.push((name.to_string(), format!("[{}]", list.join(", "))));
-    }
-    let plain = claim.syms.iter().filter(|s| !ranked.contains(s));
-    named.extend(plain.map(|s| (s.name().to_string(), value(s))));
-    named
+fn differs(claim: &Arc<Claim>, drawn: &Drawn, difference: Difference, left: String, right: String) -> Trial {
+    let (contract, instance, input) = (difference.contract, claim.clone(), drawn.clone());
+    Trial::Differs(Box::new(Counterexample { instance, input, contract, left, right, difference }))
 }

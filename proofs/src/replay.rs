@@ -3,7 +3,8 @@
 //! A model abstracts from functions that the solver does not interpret, so it proves
 //! nothing; run on the reference evaluator it may turn out to be a refutation.
 
-use crate::refute::{Drawn, Trial, draw_tensors, judge};
+use crate::counterexample::Counterexample;
+use crate::refute::{Trial, draw_tensors, judge};
 use num_traits::ToPrimitive;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::program::Claim;
@@ -13,6 +14,7 @@ use rtv_semantics::size::{Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
 use rtv_smt::{ModelRead, ModelValue, ValueModel};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Sizes beyond this are not replayed.
 const MAX_SIZE: i64 = 1 << 16;
@@ -20,10 +22,10 @@ const MAX_SIZE: i64 = 1 << 16;
 /// Random values for what the model leaves open.
 const ATTEMPTS: usize = 8;
 
-/// An input of `claim` that agrees with the model, judged. The claim may be another
+/// A refutation on an input of `claim` that agrees with the model. The claim may be another
 /// instance than the one the model is of: names are what they share, and a group is the
 /// one axis of rank 1.
-pub fn replay(claim: &Claim, model: &ValueModel, sampler: &mut Sampler) -> Option<(Drawn, Trial)> {
+pub fn replay(claim: &Arc<Claim>, model: &ValueModel, sampler: &mut Sampler) -> Option<Box<Counterexample>> {
     let sizes = sizes(claim, model)?;
     let known = |s: &Sym| sizes.get(s).map(|n| i128::from(*n));
     if !claim.facts.iter().all(|fact| fact.eval(&known) == Some(true)) {
@@ -36,8 +38,10 @@ pub fn replay(claim: &Claim, model: &ValueModel, sampler: &mut Sampler) -> Optio
             let reads = model.reads.iter().filter(|r| r.var.starts_with(&name));
             *tensor = with_reads(tensor, reads)?;
         }
-        let trial = judge(claim, &drawn);
-        matches!(trial, Trial::Differs(_)).then_some((drawn, trial))
+        match judge(claim, &drawn) {
+            Trial::Differs(found) => Some(found),
+            _ => None,
+        }
     })
 }
 

@@ -23,48 +23,37 @@ const MAX_ELEMENTS: usize = 64;
 pub type Stop<'s> = &'s dyn Fn() -> bool;
 
 /// The same refutation on an input as small as greedy steps find until `stop`.
-pub fn shrink(
-    claim: &Claim,
-    mut drawn: Drawn,
-    mut found: Box<Counterexample>,
-    sampler: &mut Sampler,
-    stop: Stop<'_>,
-) -> Box<Counterexample> {
+pub fn shrink(mut found: Box<Counterexample>, sampler: &mut Sampler, stop: Stop<'_>) -> Box<Counterexample> {
     for _ in 0..ROUNDS {
-        let Some((smaller, again)) = smaller_sizes(claim, &drawn, &found, sampler, stop) else { break };
-        (drawn, found) = (smaller, again);
+        let Some(smaller) = smaller_sizes(&found, sampler, stop) else { break };
+        found = smaller;
     }
     for _ in 0..ROUNDS {
-        let Some((simpler, again)) = simpler_values(claim, &drawn, &found, stop) else { break };
-        (drawn, found) = (simpler, again);
+        let Some(simpler) = simpler_values(&found, stop) else { break };
+        found = simpler;
     }
     found
 }
 
-fn still_fails(
-    claim: &Claim,
-    drawn: &Drawn,
-    found: &Counterexample,
-    stop: Stop<'_>,
-) -> Option<Box<Counterexample>> {
+/// The refutation on another input, if it is one there too.
+fn still_fails(found: &Counterexample, input: &Drawn, stop: Stop<'_>) -> Option<Box<Counterexample>> {
     if stop() {
         return None;
     }
-    match judge(claim, drawn) {
+    match judge(&found.instance, input) {
         Trial::Differs(again) if again.contract == found.contract => Some(again),
         _ => None,
     }
 }
 
 fn smaller_sizes(
-    claim: &Claim,
-    drawn: &Drawn,
     found: &Counterexample,
     sampler: &mut Sampler,
     stop: Stop<'_>,
-) -> Option<(Drawn, Box<Counterexample>)> {
+) -> Option<Box<Counterexample>> {
+    let claim = &*found.instance;
     let mut best = None;
-    let mut sizes = drawn.sizes.clone();
+    let mut sizes = found.input.sizes.clone();
     let syms: Vec<Sym> = sizes.keys().cloned().collect();
     for sym in syms {
         let current = sizes[&sym];
@@ -80,20 +69,15 @@ fn smaller_sizes(
                 continue;
             }
             let cropped = [false, true].into_iter().find_map(|from_end| {
-                let smaller = cropped(claim, drawn, &trial, from_end)?;
-                let again = still_fails(claim, &smaller, found, stop)?;
-                Some((smaller, again))
+                still_fails(found, &cropped(claim, &found.input, &trial, from_end)?, stop)
             });
             let refuting = cropped.or_else(|| {
-                (0..DRAWS).find_map(|_| {
-                    let redrawn = draw_tensors(claim, trial.clone(), sampler)?;
-                    let again = still_fails(claim, &redrawn, found, stop)?;
-                    Some((redrawn, again))
-                })
+                (0..DRAWS)
+                    .find_map(|_| still_fails(found, &draw_tensors(claim, trial.clone(), sampler)?, stop))
             });
-            if let Some(pair) = refuting {
+            if let Some(again) = refuting {
                 sizes = trial;
-                best = Some(pair);
+                best = Some(again);
                 break;
             }
         }
@@ -131,14 +115,9 @@ fn cropped(claim: &Claim, drawn: &Drawn, sizes: &BTreeMap<Sym, i64>, from_end: b
 }
 
 /// Every element replaced by the simplest value that keeps the refutation.
-fn simpler_values(
-    claim: &Claim,
-    drawn: &Drawn,
-    found: &Counterexample,
-    stop: Stop<'_>,
-) -> Option<(Drawn, Box<Counterexample>)> {
+fn simpler_values(found: &Counterexample, stop: Stop<'_>) -> Option<Box<Counterexample>> {
     let mut best = None;
-    let mut current = drawn.clone();
+    let mut current = found.input.clone();
     for k in 0..current.tensors.len() {
         let tensor = current.tensors[k].2.clone();
         if tensor.numel() > MAX_ELEMENTS {
@@ -150,7 +129,7 @@ fn simpler_values(
             for simple in simpler_than(&value, &now) {
                 let mut trial = current.clone();
                 trial.tensors[k].2 = with_element(&now, at, simple);
-                if let Some(again) = still_fails(claim, &trial, found, stop) {
+                if let Some(again) = still_fails(found, &trial, stop) {
                     current = trial;
                     best = Some(again);
                     break;
@@ -158,7 +137,7 @@ fn simpler_values(
             }
         }
     }
-    best.map(|again| (current, again))
+    best
 }
 
 /// The simple values of the dtype that come before this one: 0, 1, -1, 2, 1/2.

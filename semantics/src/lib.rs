@@ -7,6 +7,7 @@
 
 pub mod alpha;
 pub mod arith;
+pub mod cancel;
 pub mod defined;
 pub mod diag;
 pub mod dtype;

@@ -10,6 +10,7 @@
 //! base; comprehension bodies and reduction bodies are scalars; the two branches
 //! of an `if` have one type; a scalar call obeys its row's signature.
 
+use crate::cancel::checkpoint;
 use crate::diag::Span;
 use crate::dtype::DType;
 use crate::entail::Cond;
@@ -233,6 +234,7 @@ impl Term {
     }
 
     pub fn form(&self) -> &Form {
+        checkpoint();
         &self.0.form
     }
 

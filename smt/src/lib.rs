@@ -32,7 +32,8 @@ pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 pub use query::{Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
 pub use solver::{
-    Answer, Backend, Budget, Fault, ModelValue, ModelValues, R0710, R0711, R0712, Reason, Solver, Z3_VERSION,
+    Answer, Asked, Backend, Budget, Fault, ModelValue, ModelValues, Observer, R0710, R0711, R0712, Reason,
+    Solver, Z3_VERSION,
 };
 pub use value::{Errors, Method, ModelRead, ValueAnswer, ValueGoal, ValueModel, ValueProver};
 pub use worker::serve;

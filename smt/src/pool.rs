@@ -45,8 +45,9 @@ const MAX_FAILED_STARTS: u32 = 5;
 const MAX_ANSWER: u64 = 16 << 20;
 const MAX_LAST_WORDS: u64 = 4 << 10;
 
-/// Sets the memory limit, which may be lower already, and becomes the worker.
-const LAUNCH: &str = r#"ulimit -v "$1" 2>/dev/null; exec "$0" __solve"#;
+/// Sets the memory limit, which may be lower already, leaves interrupts from the terminal
+/// to the program that asks, and becomes the worker.
+const LAUNCH: &str = r#"trap '' INT; ulimit -v "$1" 2>/dev/null; exec "$0" __solve"#;
 
 /// Workers of one program, as many as questions are asked at one time.
 pub struct Pool {

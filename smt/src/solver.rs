@@ -158,11 +158,24 @@ impl Fault {
     }
 }
 
+/// One question with its answer, as an observer sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'q> {
+    pub query: &'q Query,
+    pub budget: Budget,
+    pub answer: &'q Answer,
+    pub taken: Duration,
+}
+
+/// Sees what is asked, and changes nothing.
+pub type Observer = Box<dyn Fn(Asked<'_>) + Send + Sync>;
+
 /// A solver that answers nothing before its self-test, and the time until which it is
 /// asked.
 pub struct Solver {
     backend: Arc<dyn Backend>,
     deadline: Mutex<Option<Instant>>,
+    observer: Option<Observer>,
 }
 
 impl Solver {
@@ -185,7 +198,12 @@ impl Solver {
     }
 
     fn of(backend: Arc<dyn Backend>) -> Solver {
-        Solver { backend, deadline: Mutex::default() }
+        Solver { backend, deadline: Mutex::default(), observer: None }
+    }
+
+    /// The same solver, with one who sees each question that is asked of it.
+    pub fn observed(self, observer: Observer) -> Solver {
+        Solver { observer: Some(observer), ..self }
     }
 
     /// From now on, what is not answered at `deadline` is a timeout.
@@ -207,8 +225,13 @@ impl Solver {
             Some(rest) => budget.within(rest),
             None => budget,
         };
+        let started = Instant::now();
         let ask = AssertUnwindSafe(|| self.backend.check_until(query, budget, deadline));
-        catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
+        let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
+        if let Some(observer) = &self.observer {
+            observer(Asked { query, budget, answer: &answer, taken: started.elapsed() });
+        }
+        answer
     }
 
     /// Is `query` unsatisfiable? The only reading of an answer that proves anything.

@@ -1,6 +1,9 @@
 //! `rtv check`: every claim of the files named, proved, refuted or left open.
 
+mod listener;
 mod only;
+mod questions;
+mod watch;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -8,22 +11,22 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use clap::Args;
-use rtv_grammar::ast::{DefKind, Item, ItemKind};
-use rtv_proofs::{Checker, Module, Settings, Stage};
+use rtv_proofs::{Module, Stage, subject};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic};
-use rtv_smt::{Budget, DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
+use rtv_smt::Pool;
 
-use crate::project::Project;
-use crate::report::Reporter;
+use crate::cli::effort::Effort;
+use crate::cli::interrupt;
+use crate::project::{Project, SourceMap};
+use crate::report::{Exit, Reporter};
+use listener::Telling;
 use only::Only;
-use workers::Event;
-
-/// More MiB than any machine has.
-const MOST_MEMORY_MIB: u64 = 1 << 32;
+pub use questions::Questions;
+use watch::Watched;
+use workers::Work;
 
 /// No claim has a name that was asked for.
 const NOTHING_SELECTED: Code = Code(815);
@@ -44,93 +47,129 @@ pub struct Check {
     /// Only these claims, by name or pattern (`softmax*`); `!NAME` leaves out, the last match wins
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Seed of the random inputs
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Random inputs per claim
-    #[arg(long, default_value_t = 200)]
-    samples: u64,
-    /// Seconds per claim; what takes longer is unknown
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    timeout: Option<Duration>,
-    /// Solver work per question, the same on every machine
-    #[arg(long)]
-    rlimit: Option<u32>,
-    /// Memory of each solver process in MiB; what needs more is unknown
-    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY_MIB,
-        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY_MIB..=MOST_MEMORY_MIB))]
-    memory: u64,
+    #[command(flatten)]
+    effort: Effort,
     /// Files at work at the same time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Write each question to the solver into this folder, as SMT-LIB
+    #[arg(long, value_name = "FOLDER")]
+    dump: Option<PathBuf>,
+    /// Say at the end what the run cost
+    #[arg(long)]
+    stats: bool,
+    /// Check again what changes, until interrupted
+    #[arg(long, conflicts_with = "core")]
+    watch: bool,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x <= 1e6 => Ok(Duration::from_secs_f64(x)),
-        _ => Err("a number of seconds above 0 is needed".to_string()),
-    }
+/// The files of a run, ready to be checked.
+struct Loaded {
+    sources: Arc<SourceMap>,
+    modules: Vec<Module>,
+    /// Claims of files that do not parse.
+    broken: usize,
 }
 
 impl Check {
     pub fn run(&self, reporter: &mut Reporter) {
+        if self.core {
+            let loaded = self.load(reporter);
+            return self.print_core(&loaded, reporter);
+        }
+        interrupt::listen();
+        // Solver processes outlive one round of a watch.
+        let pool = self.effort.pool();
+        let mut watched = Watched::default();
+        loop {
+            watched.look(&self.files);
+            let loaded = self.load(reporter);
+            self.claims(loaded, &pool, &mut watched, reporter);
+            if !self.watch || !watched.changes(reporter) {
+                return;
+            }
+            reporter.again();
+        }
+    }
+
+    fn load(&self, reporter: &mut Reporter) -> Loaded {
         let (mut project, found) = Project::load(&self.files);
         reporter.run_started("check", &project.names());
         found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
-        let mut modules = Vec::new();
+        let (mut modules, mut broken) = (Vec::new(), 0);
         for unit in std::mem::take(&mut project.units) {
-            let broken = unit.parsed.diagnostics.iter().any(Diagnostic::is_error);
+            let parses = !unit.parsed.diagnostics.iter().any(Diagnostic::is_error);
             let (module, found) = Module::new(unit.file, unit.parsed);
-            // What follows from a syntax error is no news.
-            if !broken {
+            // What follows from a syntax error is no news, and a name whose definition is
+            // not known may mean another thing.
+            if parses {
                 found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
                 modules.push(module);
+            } else {
+                broken += module.claims().count();
             }
         }
-        if self.core {
-            return self.print_core(&project, &modules, reporter);
-        }
-        self.claims(&project, &modules, reporter);
-        reporter.run_finished();
+        Loaded { sources: Arc::new(project.sources), modules, broken }
     }
 
-    fn print_core(&self, project: &Project, modules: &[Module], reporter: &mut Reporter) {
+    fn print_core(&self, loaded: &Loaded, reporter: &mut Reporter) {
         let only = Only::new(&self.only);
-        for module in modules {
+        for module in &loaded.modules {
             let (texts, found) = rtv_proofs::core(module, &|name| only.selects(name));
             texts.iter().for_each(|text| reporter.result(text));
-            found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+            found.iter().for_each(|found| reporter.diagnostic(&loaded.sources, found));
         }
     }
 
-    fn claims(&self, project: &Project, modules: &[Module], reporter: &mut Reporter) {
-        let only = Only::new(&self.only);
-        let names = modules.iter().flat_map(|m| &m.items).filter_map(claim_name);
-        let names: BTreeSet<&str> = names.filter(|name| only.selects(name)).collect();
-        let every_item = self.only.is_empty();
-        if names.is_empty() && !every_item {
+    fn claims(&self, loaded: Loaded, pool: &Arc<Pool>, watched: &mut Watched, reporter: &mut Reporter) {
+        let Loaded { sources, modules, broken } = loaded;
+        let mut wanted = self.selected(&modules);
+        if wanted.is_empty() && !self.only.is_empty() {
             let fact = format!("no claim is named {}", self.only.join(" or "));
-            return reporter.fault(&placeless(NOTHING_SELECTED, fact));
+            reporter.fault(&placeless(NOTHING_SELECTED, fact));
+            return reporter.run_finished();
         }
-        let wanted = |name: &str| every_item || names.contains(name);
-        let proving = self.stage() == Stage::Proofs;
-        // Without a path there is no program, and the first question says so.
-        let program = std::env::current_exe().unwrap_or_default();
-        let pool = Arc::new(Pool::new(program, self.memory));
-        let checker = || Checker::in_workers(self.settings(), pool.clone());
-        workers::check(modules, &checker, self.jobs(modules), &wanted, &mut |event| match event {
-            Event::Started(name) if names.contains(name.as_str()) && !self.types => {
-                reporter.claim_started(&name);
-            }
-            Event::Started(_) => {}
-            Event::Finished(_) if self.types => {}
-            Event::Finished(claim) => {
-                reporter.claim_finished(&project.sources, &claim, proving);
-            }
-            Event::Found(found) => {
-                found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
-            }
-        });
+        watched.keep_changed(&modules, &mut wanted);
+        let is_claim = |(file, at): &(usize, usize)| modules[*file].is_claim(*at);
+        let total = wanted.iter().filter(|place| is_claim(place)).count();
+        let questions = match Questions::new(sources.clone(), self.dump.clone()) {
+            Ok(questions) => Arc::new(questions),
+            Err(fault) => return reporter.fault(&fault),
+        };
+        let (stage, jobs) = (self.stage(), self.jobs(&modules));
+        let (effort, pool) = (self.effort.clone(), pool.clone());
+        let work = Work { modules, wanted, stage, effort, pool, questions: questions.clone() };
+        reporter.measure(total);
+        let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
+        let mut telling = Telling { reporter, sources: &sources, deciding, proving, finished: 0 };
+        workers::check(&Arc::new(work), jobs, &mut telling);
+        let finished = telling.finished;
+        questions.failure().iter().for_each(|found| reporter.fault(found));
+        if interrupt::heard() {
+            reporter.at_least(Exit::Undecided);
+            reporter.not_checked(total - finished);
+        }
+        reporter.not_checked(broken);
+        reporter.run_finished();
+        if self.stats {
+            reporter.statistics(&questions.counts());
+        }
+    }
+
+    /// The items to be checked, by place of their file and place in it: everything, or
+    /// the claims whose name is asked for.
+    fn selected(&self, modules: &[Module]) -> BTreeSet<(usize, usize)> {
+        let only = Only::new(&self.only);
+        let wanted = |module: &Module, at: usize| {
+            self.only.is_empty()
+                || module.is_claim(at)
+                    && subject(&module.items[at]).is_some_and(|(name, _)| only.selects(&name))
+        };
+        let places = |(file, module): (usize, &Module)| {
+            let items = (0..module.items.len()).filter(|at| wanted(module, *at));
+            items.map(|at| (file, at)).collect::<Vec<_>>()
+        };
+        modules.iter().enumerate().flat_map(places).collect()
     }
 
     fn stage(&self) -> Stage {
@@ -141,32 +180,8 @@ impl Check {
         }
     }
 
-    fn settings(&self) -> Settings {
-        let mut budget = Budget::OBLIGATION;
-        if let Some(limit) = self.timeout {
-            let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
-            budget.timeout_ms = budget.timeout_ms.min(limit.max(1));
-        }
-        budget.rlimit = self.rlimit.unwrap_or(budget.rlimit);
-        let (stage, seed, samples, timeout) = (self.stage(), self.seed, self.samples, self.timeout);
-        Settings { stage, seed, samples, budget, timeout }
-    }
-
     fn jobs(&self, modules: &[Module]) -> usize {
         let jobs = self.jobs.map_or_else(|| thread::available_parallelism().ok(), Some);
         jobs.map_or(1, NonZeroUsize::get).min(modules.len())
-    }
-}
-
-/// The name of an item that makes a claim.
-fn claim_name(item: &Item) -> Option<&str> {
-    match &item.kind {
-        ItemKind::Def(def) if matches!(def.kind, DefKind::Impl | DefKind::Decomp { .. }) => {
-            Some(&def.name.parts.last()?.name)
-        }
-        ItemKind::Vjp { path, .. } => Some(&path.parts.last()?.name),
-        ItemKind::Rule(rule) => Some(&rule.name.name),
-        ItemKind::Test { name, .. } => Some(&name.name),
-        ItemKind::Def(_) | ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Error => None,
     }
 }

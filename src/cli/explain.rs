@@ -1,9 +1,16 @@
-//! `rtv explain CODE`: the page of an error code.
+//! `rtv explain CODE`: the page of an error code. `rtv explain ID`: what is known of one
+//! claim, and how.
+
+mod story;
+
+use std::path::PathBuf;
 
 use clap::Args;
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::Code;
 
+use super::claim::Claim;
+use super::effort::Effort;
 use crate::report::Reporter;
 
 /// No page has this code.
@@ -14,13 +21,19 @@ const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 #[derive(Args)]
 pub struct Explain {
-    /// A code such as R0203; without one, the list of codes
-    code: Option<String>,
+    /// A code such as R0203, or a claim: the first digits of its id, or its name; without
+    /// one, the list of codes
+    #[arg(value_name = "CODE|CLAIM")]
+    about: Option<String>,
+    /// Files and folders the claim is in; without any, the project or the current folder
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    effort: Effort,
 }
 
 impl Explain {
     pub fn run(&self, reporter: &mut Reporter) {
-        let Some(asked) = &self.code else {
+        let Some(asked) = &self.about else {
             for (code, page) in PAGES {
                 reporter.result(&format!("{code}  {}", title(code, page)));
             }
@@ -28,9 +41,23 @@ impl Explain {
         };
         match page(asked) {
             Some(text) => reporter.result(text.trim_end()),
-            None => reporter.fault(&unknown(asked)),
+            None if is_code(asked) => reporter.fault(&unknown(asked)),
+            None => self.claim(asked, reporter),
         }
     }
+
+    fn claim(&self, asked: &str, reporter: &mut Reporter) {
+        let Some(claim) = Claim::find(asked, &self.files, reporter) else { return };
+        let Some((result, counts)) = claim.decide(&self.effort, reporter) else { return };
+        story::lines(&claim, &result, &counts).iter().for_each(|line| reporter.result(line));
+    }
+}
+
+/// Whether it is written like a code.
+fn is_code(asked: &str) -> bool {
+    let digits = asked.strip_prefix(['R', 'r']).unwrap_or(asked);
+    let code = digits.len() < asked.len() || digits.len() <= 4;
+    code && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
 /// The page of `R0203`, however it is written: `r0203`, `R203`, `203`.

@@ -1,10 +1,14 @@
 //! The verbs and the flags they share; one file per verb.
 
 mod check;
+mod claim;
+mod effort;
 mod explain;
 mod fmt;
 mod info;
+mod interrupt;
 mod ops;
+mod replay;
 mod run;
 mod solve;
 
@@ -13,7 +17,7 @@ use std::thread;
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 
-use crate::report::{Color, Exit, Format, Reporter};
+use crate::report::{Color, Exit, Format, Progress, Reporter};
 
 /// Proves and refutes claims about tensor programs, and runs them.
 #[derive(Parser)]
@@ -39,6 +43,9 @@ struct Show {
     /// When to colour
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     color: Color,
+    /// How progress is shown, on standard error
+    #[arg(long, global = true, value_enum, default_value_t = Progress::Auto)]
+    progress: Progress,
     /// Show less: only what went wrong
     #[arg(short, long, global = true)]
     quiet: bool,
@@ -55,8 +62,10 @@ enum Verb {
     Run(run::Run),
     /// Format source files
     Fmt(fmt::Fmt),
-    /// Explain an error code
+    /// Explain an error code, or tell all of one claim
     Explain(explain::Explain),
+    /// Run the input that refutes a claim, step by step
+    Replay(replay::Replay),
     /// List the operators
     Ops(ops::Ops),
     /// Versions, solver and backends
@@ -96,13 +105,14 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Exit {
-    let Show { format, color, quiet, verbose } = cli.show;
-    let mut reporter = Reporter::new(format, color, quiet, verbose);
+    let Show { format, color, progress, quiet, verbose } = cli.show;
+    let mut reporter = Reporter::new(format, color, progress, quiet, verbose);
     match cli.verb {
         Verb::Check(check) => check.run(&mut reporter),
         Verb::Run(run) => run.run(&mut reporter),
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
+        Verb::Replay(replay) => replay.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
         Verb::Info(info) => info.run(&mut reporter),
         Verb::Solve => solve::run(&mut reporter),

@@ -1,7 +1,7 @@
 //! The texts that spans point into.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use rtv_grammar::prelude::{FIRST_FILE, Prelude};
 use rtv_semantics::diag::{FileId, Span};
@@ -11,7 +11,7 @@ use rtv_semantics::diag::{FileId, Span};
 #[derive(Default)]
 pub struct SourceMap {
     files: BTreeMap<FileId, Source>,
-    operators: OnceCell<BTreeMap<FileId, Source>>,
+    operators: OnceLock<BTreeMap<FileId, Source>>,
 }
 
 /// One source text as it is shown.
@@ -54,6 +54,11 @@ impl SourceMap {
             };
             library.sources().iter().map(source).collect()
         })
+    }
+
+    /// What is written there, as it is shown.
+    pub fn text(&self, span: Span) -> Option<&str> {
+        self.get(span.file)?.shown.get(span.lo as usize..span.hi as usize)
     }
 
     pub fn place(&self, span: Span) -> Option<Place> {

@@ -45,6 +45,8 @@ pub struct Tally {
     pub by_verdict: BTreeMap<Verdict, usize>,
     /// Those of `by_verdict` that are not proved and were not to be.
     pub as_expected: BTreeMap<Verdict, usize>,
+    /// Beside `claims`.
+    pub not_checked: usize,
 }
 
 impl Tally {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::claim::Tally;
 use super::exit::Exit;
+use super::statistics::{Counts, Spent};
 use crate::project::{Place, SourceMap};
 
 /// A span for programs: byte offsets, and lines and columns from 1.
@@ -69,8 +70,15 @@ enum Line<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         counterexample: Option<Box<Refutation>>,
     },
+    Statistics {
+        #[serde(flatten)]
+        counts: &'a Counts,
+        inputs: u64,
+        slowest: Vec<Slow<'a>>,
+    },
     RunFinished {
         claims: usize,
+        not_checked: usize,
         verdicts: BTreeMap<&'static str, usize>,
         as_expected: BTreeMap<&'static str, usize>,
         errors: usize,
@@ -141,11 +149,11 @@ struct Refutation {
 
 impl From<&Counterexample> for Refutation {
     fn from(found: &Counterexample) -> Refutation {
-        let inputs = found.inputs.iter().map(|(name, tensor)| (name.to_string(), tensor.to_string()));
+        let inputs = found.inputs().map(|(name, tensor)| (name.to_string(), tensor.to_string()));
         Refutation {
             contract: found.contract.name(),
-            dtypes: found.dtypes.iter().map(|(name, d)| (name.to_string(), d.name())).collect(),
-            sizes: found.sizes.iter().cloned().collect(),
+            dtypes: found.dtypes().iter().map(|(name, d)| (name.to_string(), d.name())).collect(),
+            sizes: found.sizes().into_iter().collect(),
             inputs: inputs.collect(),
             left: found.left.clone(),
             right: found.right.clone(),
@@ -178,12 +186,24 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
     .text()
 }
 
+#[derive(Serialize)]
+struct Slow<'a> {
+    name: &'a str,
+    seconds: f64,
+}
+
+pub fn statistics(counts: &Counts, spent: &Spent) -> String {
+    let slowest = spent.slowest.iter().map(|(name, seconds)| Slow { name, seconds: *seconds });
+    Line::Statistics { counts, inputs: spent.inputs, slowest: slowest.collect() }.text()
+}
+
 pub fn run_finished(tally: &Tally, errors: usize, exit: Exit, seconds: f64) -> String {
     let named = |counts: &BTreeMap<Verdict, usize>| {
         counts.iter().map(|(verdict, count)| (verdict.name(), *count)).collect()
     };
     Line::RunFinished {
         claims: tally.claims,
+        not_checked: tally.not_checked,
         verdicts: named(&tally.by_verdict),
         as_expected: named(&tally.as_expected),
         errors,

@@ -7,7 +7,9 @@
 mod claim;
 mod exit;
 mod json;
+mod progress;
 mod snippet;
+mod statistics;
 mod stream;
 mod text;
 
@@ -19,9 +21,13 @@ use rtv_runtime::io::{UNWRITABLE, placeless};
 use rtv_semantics::diag::Diagnostic;
 
 pub use exit::Exit;
+pub use progress::Progress;
+pub use statistics::Counts;
 
 use crate::project::SourceMap;
 use claim::Tally;
+use progress::Meter;
+use statistics::Spent;
 use stream::{Stream, Target};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -48,14 +54,17 @@ pub struct Reporter {
     out: Stream,
     err: Stream,
     exit: Exit,
+    progress: Progress,
+    meter: Option<Meter>,
     tally: Tally,
+    spent: Spent,
     errors: usize,
     shown: usize,
     started: Instant,
 }
 
 impl Reporter {
-    pub fn new(format: Format, color: Color, quiet: bool, verbose: u8) -> Reporter {
+    pub fn new(format: Format, color: Color, progress: Progress, quiet: bool, verbose: u8) -> Reporter {
         Reporter {
             format,
             quiet,
@@ -63,7 +72,10 @@ impl Reporter {
             out: Stream::new(Target::Out, color),
             err: Stream::new(Target::Err, color),
             exit: Exit::Success,
+            progress,
+            meter: None,
             tally: Tally::default(),
+            spent: Spent::default(),
             errors: 0,
             shown: 0,
             started: Instant::now(),
@@ -95,6 +107,7 @@ impl Reporter {
         } else if self.quiet {
             return;
         }
+        self.clear();
         match self.format {
             Format::Json => self.out.line(&json::diagnostic(sources, found)),
             Format::Text => {
@@ -127,7 +140,9 @@ impl Reporter {
     /// One claim with its verdict; `proving` says whether a proof was asked for.
     pub fn claim_finished(&mut self, sources: &SourceMap, claim: &ClaimResult, proving: bool) {
         self.tally.count(claim);
+        self.spent.count(claim);
         self.at_least(claim::exit(claim, proving));
+        self.clear();
         match self.format {
             Format::Json => self.out.line(&json::claim_finished(sources, claim)),
             Format::Text if self.quiet && claim::as_expected(claim) => {}
@@ -138,8 +153,68 @@ impl Reporter {
         }
     }
 
+    /// From now on the progress over `total` claims is shown, if it is to be.
+    pub fn measure(&mut self, total: usize) {
+        self.meter = Some(Meter::new(self.progress, total, self.err.is_terminal()));
+    }
+
+    /// Work on a claim has begun, whenever it will be reported.
+    pub fn progress_started(&mut self, claim: &str) {
+        if let Some(meter) = &mut self.meter {
+            meter.started(claim);
+        }
+    }
+
+    pub fn progress_finished(&mut self, claim: &ClaimResult) {
+        if let Some(meter) = &mut self.meter {
+            meter.finished(&claim.name, claim.verdict.name(), &mut self.err);
+        }
+    }
+
+    /// Time passes.
+    pub fn tick(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.tick(&mut self.err);
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.clear(&mut self.err);
+        }
+    }
+
+    /// So many claims have no verdict: a file of theirs is broken, or the run was
+    /// interrupted.
+    pub fn not_checked(&mut self, claims: usize) {
+        self.tally.not_checked += claims;
+    }
+
+    /// What the run cost.
+    pub fn statistics(&mut self, counts: &Counts) {
+        match self.format {
+            Format::Json => self.out.line(&json::statistics(counts, &self.spent)),
+            Format::Text => self.out.text(&statistics::text(counts, &self.spent)),
+        }
+    }
+
+    /// Begins again, for another run after this one.
+    pub fn again(&mut self) {
+        self.exit = Exit::Success;
+        (self.tally, self.spent) = (Tally::default(), Spent::default());
+        (self.errors, self.shown, self.started) = (0, 0, Instant::now());
+    }
+
+    /// Writes out what there is so far.
+    pub fn flush(&mut self) {
+        self.out.at_once("");
+        self.err.at_once("");
+    }
+
     /// The totals of a check.
     pub fn run_finished(&mut self) {
+        self.clear();
+        self.meter = None;
         let seconds = self.started.elapsed().as_secs_f64();
         match self.format {
             Format::Json => {

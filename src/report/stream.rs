@@ -36,6 +36,18 @@ impl Stream {
         self.colored
     }
 
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Writes without waiting for the end of a line.
+    pub fn at_once(&mut self, text: &str) {
+        self.text(text);
+        if self.failed.is_none() {
+            self.failed = self.writer.flush().err();
+        }
+    }
+
     pub fn line(&mut self, text: &str) {
         self.text(text);
         self.text("\n");

@@ -82,6 +82,9 @@ pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
     if errors > 0 {
         text.push_str(&format!("; {}", counted(errors, "error")));
     }
+    if tally.not_checked > 0 {
+        text.push_str(&format!("; {} not checked", counted(tally.not_checked, "claim")));
+    }
     text.push_str(&format!("   {seconds:.1} s\n"));
     text
 }

@@ -37,7 +37,7 @@ fn the_library_passes_its_own_tests() {
     let (mut tested, mut tests, mut assertions, mut failures) = (0, 0, 0, Vec::new());
     for source in Prelude::shared().sources() {
         let module = Module::of_library(source.file, parse(source.file, source.text));
-        let outcome = checker.check(&module, &|_| true, &mut |_| {});
+        let outcome = checker.check(&module);
         let claims: Vec<_> = outcome.claims.iter().filter(|c| c.kind == ClaimKind::Test).collect();
         tested += usize::from(!claims.is_empty());
         tests += claims.len();

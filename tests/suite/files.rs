@@ -117,7 +117,7 @@ fn check(checker: &Checker, text: &str) -> Found {
     if !diagnostics.iter().any(Diagnostic::is_error) {
         let (module, names) = Module::new(FileId(0), parsed);
         diagnostics.extend(names);
-        outcome = checker.check(&module, &|_| true, &mut |_| {});
+        outcome = checker.check(&module);
         diagnostics.append(&mut outcome.diagnostics);
     }
     let line = |at: u32| 1 + text.as_bytes()[..at as usize].iter().filter(|b| **b == b'\n').count();

@@ -96,7 +96,7 @@ fn check(checker: &Checker, program: &str) -> Said {
     let mut diagnostics = parsed.diagnostics.clone();
     let (module, found) = Module::new(FileId(0), parsed);
     diagnostics.extend(found);
-    let outcome = checker.check(&module, &|_| true, &mut |_| {});
+    let outcome = checker.check(&module);
     diagnostics.extend(outcome.diagnostics);
     Said { diagnostics, claims: outcome.claims }
 }

@@ -36,7 +36,16 @@ const OUTSIDE_WORLD: [(&str, &[&str]); 5] = [
     ("std::process", &["smt/src/pool.rs", "smt/src/worker.rs"]),
     ("std::env", &[]),
     // The time limit of a claim, and its duration in the report.
-    ("std::time", &["proofs/src/check.rs", "smt/src/pool.rs", "smt/src/solver.rs"]),
+    (
+        "std::time",
+        &[
+            "proofs/src/check.rs",
+            "proofs/src/deadline.rs",
+            "proofs/src/decide.rs",
+            "smt/src/pool.rs",
+            "smt/src/solver.rs",
+        ],
+    ),
 ];
 
 /// The project's own text files, as paths below the root.

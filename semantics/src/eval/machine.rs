@@ -8,6 +8,7 @@ use super::deps::Deps;
 use super::error::{EvalError, Res, codes, error, from_size_fault};
 use super::shared::Memo;
 use super::{Datum, Env, Limits};
+use crate::cancel;
 use crate::diag::Span;
 use crate::dtype::DType;
 use crate::scalar::{Domain, Value};
@@ -231,12 +232,13 @@ impl<'l> Machine<'l> {
         term: &Term,
         visit: impl FnOnce(&mut Self) -> Res<T> + Send,
     ) -> Res<T> {
-        let depth = self.depth;
+        let (depth, flag) = (self.depth, cancel::flag());
         std::thread::scope(|scope| {
             let builder = std::thread::Builder::new().stack_size(FURTHER_STACK);
-            match builder.spawn_scoped(scope, || visit(self)) {
+            match builder.spawn_scoped(scope, || cancel::unless(flag, || visit(self))) {
                 Ok(handle) => match handle.join() {
-                    Ok(result) => result,
+                    Ok(Ok(result)) => result,
+                    Ok(Err(cancelled)) => std::panic::resume_unwind(Box::new(cancelled)),
                     Err(panic) => std::panic::resume_unwind(panic),
                 },
                 Err(fault) => error(

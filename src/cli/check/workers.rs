@@ -1,13 +1,33 @@
 //! Files checked side by side, and reported in order.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
+use std::time::Duration;
 
-use rtv_proofs::{Checker, ClaimResult, Module};
+use rtv_proofs::{ClaimResult, Module, Stage, subject};
 use rtv_semantics::diag::Diagnostic;
+use rtv_smt::Pool;
 
+use super::questions::Questions;
 use crate::cli::STACK_BYTES;
+use crate::cli::effort::Effort;
+
+/// How often a listener is asked whether to go on while nothing happens.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What is to be checked, and how.
+pub struct Work {
+    pub modules: Vec<Module>,
+    /// The claims and definitions to check, by place of their file and place in it.
+    pub wanted: BTreeSet<(usize, usize)>,
+    pub stage: Stage,
+    pub effort: Effort,
+    pub pool: Arc<Pool>,
+    pub questions: Arc<Questions>,
+}
 
 /// What a worker says about a file.
 pub enum Event {
@@ -17,78 +37,92 @@ pub enum Event {
     Found(Vec<Diagnostic>),
 }
 
+/// Who hears of it.
+pub trait Listener {
+    /// At once, whatever the order.
+    fn live(&mut self, event: &Event);
+    /// Once each, in the order of the files.
+    fn told(&mut self, event: Event);
+    /// Time passes. Whether to go on.
+    fn goes_on(&mut self) -> bool;
+}
+
 /// An event of the file of this number; `None` when the file is done.
 type Message = (usize, Option<Event>);
 
-/// Checks every module, each by one of `jobs` workers with a checker of its own. `report`
-/// sees the events file by file, those of the first unfinished file at once. A fault of
-/// the solver ends the check of all files.
-pub fn check(
-    modules: &[Module],
-    checker: &(dyn Fn() -> Checker + Sync),
-    jobs: usize,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
-    report: &mut dyn FnMut(Event),
-) {
-    let (next, stopped) = (AtomicUsize::new(0), AtomicBool::new(false));
+/// Checks every file, each by one of `jobs` workers with a checker of its own. A fault of
+/// the solver ends the check of all files. A listener that does not go on is told what
+/// there is; workers still busy then end with the program.
+pub fn check(work: &Arc<Work>, jobs: usize, listener: &mut dyn Listener) {
+    let shared = Arc::new(Shared { next: AtomicUsize::new(0), stopped: AtomicBool::new(false) });
     let (sender, messages) = mpsc::channel::<Message>();
-    thread::scope(|scope| {
-        for _ in 0..jobs {
-            let (sender, next, stopped) = (sender.clone(), &next, &stopped);
-            let work = move || worker(modules, &checker(), wanted, next, stopped, &sender);
-            let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
-            started.expect("invariant: the system can start a thread");
-        }
-        drop(sender);
-        let mut held: Vec<Vec<Event>> = modules.iter().map(|_| Vec::new()).collect();
-        let mut done = vec![false; modules.len()];
-        let mut current = 0;
-        for (file, event) in messages {
-            match event {
-                Some(event) if file == current => report(event),
-                Some(event) => held[file].push(event),
-                None => done[file] = true,
+    for _ in 0..jobs {
+        let (work, shared, sender) = (work.clone(), shared.clone(), sender.clone());
+        let run = move || worker(&work, &shared, &sender);
+        let started = thread::Builder::new().stack_size(STACK_BYTES).spawn(run);
+        started.expect("invariant: the system can start a thread");
+    }
+    drop(sender);
+    let mut held: Vec<Vec<Event>> = work.modules.iter().map(|_| Vec::new()).collect();
+    let mut done = vec![false; work.modules.len()];
+    let mut current = 0;
+    loop {
+        match messages.recv_timeout(TICK) {
+            Ok((file, Some(event))) => {
+                listener.live(&event);
+                if file == current { listener.told(event) } else { held[file].push(event) }
             }
-            while done.get(current) == Some(&true) {
-                current += 1;
-                if let Some(events) = held.get_mut(current) {
-                    events.drain(..).for_each(&mut *report);
-                }
+            Ok((file, None)) => done[file] = true,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        while done.get(current) == Some(&true) {
+            current += 1;
+            if let Some(events) = held.get_mut(current) {
+                events.drain(..).for_each(|event| listener.told(event));
             }
         }
-    });
+        if !listener.goes_on() {
+            shared.stopped.store(true, Ordering::Relaxed);
+            held.into_iter().flatten().for_each(|event| listener.told(event));
+            break;
+        }
+    }
 }
 
-/// Takes files until there are none or the solver is not to be believed.
-fn worker(
-    modules: &[Module],
-    checker: &Checker,
-    wanted: &(dyn Fn(&str) -> bool + Sync),
-    next: &AtomicUsize,
-    stopped: &AtomicBool,
-    sender: &Sender<Message>,
-) {
-    // The receiver outlives every worker, so that no message is lost.
+struct Shared {
+    /// The next file that nobody has taken.
+    next: AtomicUsize,
+    stopped: AtomicBool,
+}
+
+/// Takes files until there are none, or it is to stop.
+fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
+    // Nobody listens any more when the run was interrupted.
     let say = |file: usize, event: Option<Event>| {
         let _ = sender.send((file, event));
     };
-    while !stopped.load(Ordering::Relaxed) {
-        let file = next.fetch_add(1, Ordering::Relaxed);
-        let Some(module) = modules.get(file) else { return };
-        let begun = |name: &str| {
-            let wanted = wanted(name);
-            if wanted {
-                say(file, Some(Event::Started(name.to_string())));
+    let (asking, observer) = work.questions.clone().asking();
+    let checker = work.effort.checker(work.stage, work.pool.clone(), observer);
+    while !shared.stopped.load(Ordering::Relaxed) {
+        let file = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some(module) = work.modules.get(file) else { return };
+        let mut found = module.directives.clone();
+        for (at, item) in module.items.iter().enumerate() {
+            if !work.wanted.contains(&(file, at)) || shared.stopped.load(Ordering::Relaxed) {
+                continue;
             }
-            wanted
-        };
-        let outcome = checker.check(module, &begun, &mut |claim| {
-            say(file, Some(Event::Finished(Box::new(claim.clone()))));
-        });
-        let mut found = outcome.diagnostics;
-        if let Some(fault) = outcome.fault {
-            // One report of it is enough.
-            found.extend((!stopped.swap(true, Ordering::Relaxed)).then(|| fault.diagnostic()));
+            if let Some((name, Some(_))) = subject(item) {
+                asking.about(&name, item);
+                say(file, Some(Event::Started(name)));
+            }
+            let outcome = checker.item(module, at);
+            found.extend(outcome.diagnostics);
+            outcome.claims.into_iter().for_each(|claim| say(file, Some(Event::Finished(Box::new(claim)))));
+            if let Some(fault) = outcome.fault {
+                // One report of it is enough.
+                found.extend((!shared.stopped.swap(true, Ordering::Relaxed)).then(|| fault.diagnostic()));
+            }
         }
         say(file, Some(Event::Found(found)));
         say(file, None);

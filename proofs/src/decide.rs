@@ -1,0 +1,408 @@
+//! Deciding one claim: it is run on small inputs, proved where it can be, and run again.
+
+use crate::check::{Checker, Stage};
+use crate::choices::{choice_text, dtype_choices, with_ranks};
+use crate::counterexample::Counterexample;
+use crate::deadline::Deadline;
+use crate::discharge::Prover;
+use crate::expect::Expectation;
+use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
+use crate::module::{Module, identity};
+use crate::refute::{Trial, draw, judge};
+use crate::replay::replay;
+use crate::shrink::shrink;
+use crate::testing;
+use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
+use rtv_grammar::ast::Item;
+use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
+use rtv_semantics::arith::Arith;
+use rtv_semantics::cancel::Cancelled;
+use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::program::{Claim, ClaimKind, Mode};
+use rtv_semantics::sample::Sampler;
+use rtv_smt::ValueModel;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Draws before a claim is given to the prover.
+const FIRST_SAMPLES: u64 = 60;
+
+/// Draws at each lower rank to make a counterexample smaller.
+const LOWER_RANK_DRAWS: u64 = 40;
+
+/// Time for making one counterexample small; what there is then is shown.
+const MAX_SHRINK: Duration = Duration::from_secs(3);
+
+/// Draws that find no admissible input, for each one asked.
+const DRAWS_PER_SAMPLE: u64 = 20;
+
+/// The reason of what is given up when a claim's time is over.
+const TIMEOUT: &str = "timeout";
+
+/// An item to be decided.
+pub struct Task<'m> {
+    pub module: &'m Module,
+    pub item: &'m Item,
+    pub name: String,
+    pub kind: ClaimKind,
+    pub expected: Expectation,
+    pub deadline: Deadline,
+}
+
+/// What a claim says, instance by instance.
+struct Instances {
+    /// Those that are to be proved.
+    claims: Vec<Arc<Claim>>,
+    /// Those that are run.
+    samples: Vec<Arc<Claim>>,
+    /// Why nothing is to be proved.
+    open: Option<(Code, String)>,
+}
+
+/// Why a claim says nothing.
+enum Unstated {
+    /// Its types are wrong.
+    Faulty(Vec<Diagnostic>),
+    /// Its meaning is not known.
+    Undecided(Code, String),
+}
+
+impl Checker {
+    /// The claim's verdict; none where its types are wrong, which the diagnostics say.
+    pub(crate) fn claim(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        let (mut result, found) = match task.kind {
+            ClaimKind::Test => self.test(task),
+            ClaimKind::Vjp if self.settings.stage == Stage::Tests => (None, Vec::new()),
+            _ => match task.deadline.within(|| self.state(task)) {
+                Ok(Ok(stated)) => (Some(self.decide(task, &stated)), Vec::new()),
+                Ok(Err(Unstated::Faulty(found))) => (None, found),
+                Ok(Err(Unstated::Undecided(code, why))) => {
+                    (Some(self.undecided(task, Some(code), why)), Vec::new())
+                }
+                Err(Cancelled) => (Some(self.undecided(task, None, TIMEOUT.into())), Vec::new()),
+            },
+        };
+        if let Some(result) = &mut result {
+            result.seconds = task.deadline.seconds();
+        }
+        (result, found)
+    }
+
+    /// The instances of a claim: at any rank if that can be said, else only at the ranks
+    /// at which it is run.
+    fn state(&self, task: &Task<'_>) -> Result<Instances, Unstated> {
+        let Some(dtypes) = dtype_choices(task.item) else {
+            let limit = too_many(task.item);
+            return Err(Unstated::Undecided(limit.code, limit.message));
+        };
+        let at = |choices: &[Choice]| instances(task.item, &task.module.defs, self.engine(), choices);
+        let run = || at(&ranked(&dtypes)).map_err(Unstated::Faulty);
+        let has_ranks = has_rank_variables(task.item);
+        let found = match at(&with_ranks(&dtypes, Ranks::Opaque)) {
+            Ok(claims) => {
+                let samples = if has_ranks { run()? } else { claims.clone() };
+                return Ok(Instances { claims, samples, open: None });
+            }
+            Err(found) => found,
+        };
+        if let Some(part) = found.iter().find(|d| later(d.code)) {
+            return Err(Unstated::Undecided(part.code, part.message.clone()));
+        }
+        let Some(inside) = found.iter().find(|d| has_ranks && depends_on_rank(d.code)) else {
+            return Err(Unstated::Faulty(found));
+        };
+        let reason = format!("rank: the claim looks inside a rank variable: {}", inside.message);
+        Ok(Instances { claims: Vec::new(), samples: run()?, open: Some((inside.code, reason)) })
+    }
+
+    /// Samples, then proves, then samples again.
+    fn decide(&self, task: &Task<'_>, stated: &Instances) -> ClaimResult {
+        let mode = stated.samples.first().map_or(Mode::Exact, |c| c.mode);
+        let mut result = self.blank(task, mode.name());
+        if self.settings.stage == Stage::Types {
+            result.note = "types only".into();
+            return result;
+        }
+        let mut tried = Tried::default();
+        let first = FIRST_SAMPLES.min(self.settings.samples);
+        if let Some(found) = self.sample(task, &stated.samples, first, &mut tried) {
+            return refuted(result, *found, tried.compared);
+        }
+        let (contracts, model) = self.contracts(task, stated, mode);
+        if let Some(found) = model.and_then(|model| self.try_model(task, &stated.samples, &model)) {
+            return refuted(result, *found, tried.compared + 1);
+        }
+        // Proofs are tested too, and what is open is tested the more.
+        let rest = self.settings.samples.saturating_sub(first);
+        if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
+            let mut result = refuted(result, *found, tried.compared);
+            if contracts.values().all(|f| f.verdict == Verdict::Proved) && !contracts.is_empty() {
+                result.code = Some(Code(799));
+                result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
+            }
+            return result;
+        }
+        result.contracts = contracts;
+        result.samples = tried.compared;
+        self.summarize(&mut result, &stated.claims, mode, &tried);
+        if result.verdict == Verdict::Unknown {
+            result.code = stated.open.as_ref().map(|(code, _)| *code);
+        }
+        result
+    }
+
+    /// What is found of each contract without running anything, and what the solver
+    /// thinks separates the sides.
+    fn contracts(
+        &self,
+        task: &Task<'_>,
+        stated: &Instances,
+        mode: Mode,
+    ) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
+        let mut contracts = BTreeMap::new();
+        let Some(prover) = self.prover.as_ref().filter(|_| !matches!(mode, Mode::Close { .. })) else {
+            return (contracts, None);
+        };
+        if let Some((_, reason)) = &stated.open {
+            contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
+            return (contracts, None);
+        }
+        let proved = task.deadline.within(|| self.prove(prover, &stated.claims, &mut contracts));
+        let model = proved.unwrap_or_else(|Cancelled| {
+            contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
+            None
+        });
+        (contracts, model)
+    }
+
+    /// Decides the contracts of every instance up to the first that is not proved; what
+    /// the solver thinks separates its sides is returned.
+    fn prove(
+        &self,
+        prover: &Prover,
+        claims: &[Arc<Claim>],
+        into: &mut BTreeMap<Contract, Finding>,
+    ) -> Option<ValueModel> {
+        for claim in claims {
+            let (found, model) = prover.contracts(claim);
+            for (contract, mut finding) in found {
+                let text = choice_text(&claim.dtypes);
+                if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
+                    *reason = format!("{reason} ({text})");
+                }
+                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method));
+                into.insert(contract, so_far.and(finding));
+            }
+            if into.values().any(|f| f.verdict != Verdict::Proved) {
+                if let (Some(weaker), Some(value)) =
+                    (self.weaker_mode(prover, claim), into.get_mut(&Contract::Value))
+                {
+                    value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
+                }
+                return model;
+            }
+        }
+        None
+    }
+
+    /// The strongest mode below the asked one in which the values are proved equal.
+    fn weaker_mode(&self, prover: &Prover, claim: &Claim) -> Option<Mode> {
+        let below: &[Mode] = match claim.mode {
+            Mode::Exact => &[Mode::Reassoc, Mode::Real],
+            Mode::Reassoc => &[Mode::Real],
+            Mode::Real | Mode::Close { .. } => &[],
+        };
+        let proved = |mode: &Mode| {
+            let (found, _) = prover.contracts(&Claim { mode: *mode, ..claim.clone() });
+            found.get(&Contract::Value).is_some_and(|f| f.verdict == Verdict::Proved)
+        };
+        below.iter().copied().find(proved)
+    }
+
+    /// A refutation made of a model of the solver, on the instances of rank 1 at most.
+    fn try_model(
+        &self,
+        task: &Task<'_>,
+        claims: &[Arc<Claim>],
+        model: &ValueModel,
+    ) -> Option<Box<Counterexample>> {
+        let mut sampler = Sampler::new(self.settings.seed);
+        let plain = || claims.iter().filter(|c| c.ranks.iter().all(|(_, extents)| extents.len() == 1));
+        let found = task.deadline.within(|| plain().find_map(|claim| replay(claim, model, &mut sampler)));
+        Some(self.small(task, found.ok()??, &mut sampler))
+    }
+
+    fn summarize(&self, result: &mut ClaimResult, claims: &[Arc<Claim>], mode: Mode, tried: &Tried) {
+        let proved =
+            !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
+        let vacuous =
+            self.prover.as_ref().is_some_and(|p| !claims.is_empty() && claims.iter().all(|c| p.vacuous(c)));
+        (result.verdict, result.note) = if vacuous {
+            (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
+        } else if let Mode::Close { .. } = mode {
+            match tried.compared {
+                0 => (Verdict::Unknown, "no input satisfied the preconditions".into()),
+                n => (Verdict::Tested, format!("tested on {n} inputs")),
+            }
+        } else if proved && tried.compared == 0 {
+            (Verdict::Unknown, "no input was found on which both sides could be run".into())
+        } else if proved {
+            let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
+            let scope = if any_rank { "any rank" } else { "all sizes" };
+            (Verdict::Proved, format!("{scope} (no certificate)"))
+        } else {
+            let tested = match tried.compared {
+                0 => "no input was found that satisfies the preconditions".to_string(),
+                n => format!("tested on {n} inputs"),
+            };
+            (Verdict::Unknown, format!("{}{tested}", reasons(&result.contracts)))
+        };
+    }
+
+    /// Compares the sides on `count` admissible inputs, spread over the instances.
+    fn sample(
+        &self,
+        task: &Task<'_>,
+        claims: &[Arc<Claim>],
+        count: u64,
+        tried: &mut Tried,
+    ) -> Option<Box<Counterexample>> {
+        let wanted = tried.compared.saturating_add(count);
+        let mut sampler = Sampler::new(0);
+        let search = || {
+            for _ in 0..count.saturating_mul(DRAWS_PER_SAMPLE) {
+                if tried.compared >= wanted || claims.is_empty() {
+                    break;
+                }
+                let claim = &claims[tried.draws as usize % claims.len()];
+                sampler =
+                    Sampler::new(self.settings.seed.wrapping_mul(0x9e37_79b9).wrapping_add(tried.draws));
+                let round = tried.draws / claims.len() as u64;
+                tried.draws += 1;
+                let Some(drawn) = draw(claim, &mut sampler, round) else { continue };
+                match judge(claim, &drawn) {
+                    Trial::Rejected | Trial::Silent => {}
+                    Trial::Agreed => tried.compared += 1,
+                    Trial::Differs(found) => {
+                        tried.compared += 1;
+                        let lower = lower_rank(claims, claim, found.contract, &mut sampler);
+                        return Some(lower.unwrap_or(found));
+                    }
+                }
+            }
+            None
+        };
+        let found = task.deadline.within(search).ok()??;
+        Some(self.small(task, found, &mut sampler))
+    }
+
+    /// The same refutation, as small as there is time for.
+    fn small(
+        &self,
+        task: &Task<'_>,
+        found: Box<Counterexample>,
+        sampler: &mut Sampler,
+    ) -> Box<Counterexample> {
+        let shrinking = Deadline::after(Some(MAX_SHRINK));
+        shrink(found, sampler, &|| shrinking.is_over() || task.deadline.is_over())
+    }
+
+    fn test(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        let mut lower = Lower::new(&task.module.defs, &Arith);
+        let test = task.deadline.within(|| lower.test(task.item));
+        let mut diagnostics = lower.take_diagnostics();
+        let test = match test {
+            Ok(Some(test)) if !diagnostics.iter().any(Diagnostic::is_error) => test,
+            Ok(_) => return (None, diagnostics),
+            Err(Cancelled) => return (Some(self.undecided(task, None, TIMEOUT.into())), Vec::new()),
+        };
+        let mut result = self.blank(task, "");
+        if self.settings.stage == Stage::Types {
+            result.note = "types only".into();
+            return (Some(result), diagnostics);
+        }
+        let Ok(run) = task.deadline.within(|| testing::run(&test)) else {
+            return (Some(self.undecided(task, None, TIMEOUT.into())), diagnostics);
+        };
+        result.samples = run.assertions;
+        (result.verdict, result.note) = match run.failures.len() {
+            0 => (Verdict::Proved, format!("{} assertions", run.assertions)),
+            n => (Verdict::Refuted, format!("{n} of {} assertions failed", run.assertions)),
+        };
+        if task.expected.verdict != Verdict::Refuted {
+            diagnostics.extend(run.failures);
+        }
+        (Some(result), diagnostics)
+    }
+
+    /// A claim of which nothing can be found out.
+    fn undecided(&self, task: &Task<'_>, code: Option<Code>, why: String) -> ClaimResult {
+        let mut result = self.blank(task, "");
+        result.contracts.insert(Contract::Value, Finding::unknown(why.clone()));
+        (result.code, result.note) = (code, why);
+        result
+    }
+
+    fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
+        ClaimResult {
+            id: identity(task.item),
+            name: task.name.clone(),
+            kind: task.kind,
+            span: task.item.span,
+            verdict: Verdict::Unknown,
+            expected: task.expected,
+            mode,
+            contracts: BTreeMap::new(),
+            note: String::new(),
+            code: None,
+            counterexample: None,
+            samples: 0,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// A refutation of the same contract at fewer axes, if a few draws find one.
+fn lower_rank(
+    claims: &[Arc<Claim>],
+    found_at: &Claim,
+    contract: Contract,
+    sampler: &mut Sampler,
+) -> Option<Box<Counterexample>> {
+    let rank = |c: &Claim| c.ranks.iter().map(|(_, extents)| extents.len()).sum::<usize>();
+    let mut lower = claims.iter().filter(|c| rank(c) < rank(found_at) && c.dtypes == found_at.dtypes);
+    lower.find_map(|claim| {
+        (0..LOWER_RANK_DRAWS).find_map(|round| {
+            let drawn = draw(claim, sampler, round)?;
+            match judge(claim, &drawn) {
+                Trial::Differs(found) if found.contract == contract => Some(found),
+                _ => None,
+            }
+        })
+    })
+}
+
+/// How many inputs were drawn, and on how many both sides were compared.
+#[derive(Default)]
+struct Tried {
+    draws: u64,
+    compared: u64,
+}
+
+fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> ClaimResult {
+    result.verdict = Verdict::Refuted;
+    result.contracts.insert(found.contract, Finding::refuted());
+    result.code = Some(found.code());
+    result.note = found.contract.name().into();
+    result.samples = compared;
+    result.counterexample = Some(found);
+    result
+}
+
+/// The reasons of what is not proved, each once.
+fn reasons(contracts: &BTreeMap<Contract, Finding>) -> String {
+    let open = contracts.iter().filter(|(_, f)| f.verdict != Verdict::Proved);
+    let texts = open.filter_map(|(c, f)| f.reason.as_ref().map(|r| format!("{}: {r}; ", c.name())));
+    texts.collect()
+}

@@ -1,0 +1,68 @@
+//! Checking again what changes.
+//!
+//! Files are looked at a few times a second: there are few, and it works on every file
+//! system. A claim is checked again when its text changes, or that of a definition it
+//! reaches.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, SystemTime};
+
+use rtv_proofs::{Depends, Module};
+
+use crate::cli::interrupt;
+use crate::project::find;
+use crate::report::Reporter;
+
+/// Between two looks at the files.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Files as they were when last looked at, and the claims as they were when last checked.
+#[derive(Default)]
+pub struct Watched {
+    named: Vec<PathBuf>,
+    seen: Snapshot,
+    checked: BTreeSet<String>,
+}
+
+/// When each file was last written, and its length.
+type Snapshot = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
+
+fn snapshot(named: &[PathBuf]) -> Snapshot {
+    let about = |path: PathBuf| {
+        let about = fs::metadata(&path).ok()?;
+        Some((path, (about.modified().ok(), about.len())))
+    };
+    find(named).unwrap_or_default().into_iter().filter_map(about).collect()
+}
+
+impl Watched {
+    /// Remembers the files as they are, before they are read.
+    pub fn look(&mut self, named: &[PathBuf]) {
+        self.named = named.to_vec();
+        self.seen = snapshot(named);
+    }
+
+    /// Leaves those places that were not checked as they are now.
+    pub fn keep_changed(&mut self, modules: &[Module], wanted: &mut BTreeSet<(usize, usize)>) {
+        let depends: Vec<Depends> = modules.iter().map(Depends::of).collect();
+        let key = |(file, at): &(usize, usize)| depends[*file].key(*at);
+        let now: BTreeSet<String> = wanted.iter().map(key).collect();
+        wanted.retain(|place| !self.checked.contains(&key(place)));
+        self.checked = now;
+    }
+
+    /// Waits until a file changes. Not if there is an interrupt before.
+    pub fn changes(&self, reporter: &mut Reporter) -> bool {
+        reporter.flush();
+        while !interrupt::heard() {
+            if snapshot(&self.named) != self.seen {
+                return true;
+            }
+            thread::sleep(INTERVAL);
+        }
+        false
+    }
+}

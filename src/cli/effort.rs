@@ -1,0 +1,60 @@
+//! The flags that say how much work a claim is worth; verbs that decide claims share them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use rtv_proofs::{Checker, Settings, Stage};
+use rtv_smt::{Budget, DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Observer, Pool};
+
+/// More MiB than any machine has.
+const MOST_MEMORY_MIB: u64 = 1 << 32;
+
+#[derive(Args, Clone)]
+pub struct Effort {
+    /// Seed of the random inputs
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Random inputs per claim
+    #[arg(long, default_value_t = 200)]
+    samples: u64,
+    /// Seconds per claim; what takes longer is unknown
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
+    timeout: Duration,
+    /// Solver work per question, the same on every machine
+    #[arg(long)]
+    rlimit: Option<u32>,
+    /// Memory of each solver process in MiB; what needs more is unknown
+    #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY_MIB,
+        value_parser = clap::value_parser!(u64).range(LEAST_MEMORY_MIB..=MOST_MEMORY_MIB))]
+    memory: u64,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x <= 1e6 => Ok(Duration::from_secs_f64(x)),
+        _ => Err("a number of seconds above 0 is needed".to_string()),
+    }
+}
+
+impl Effort {
+    /// Solver processes of this program; none is started yet.
+    pub fn pool(&self) -> Arc<Pool> {
+        // Without a path there is no program, and the first question says so.
+        let program = std::env::current_exe().unwrap_or_default();
+        Arc::new(Pool::new(program, self.memory))
+    }
+
+    pub fn checker(&self, stage: Stage, pool: Arc<Pool>, observer: Observer) -> Checker {
+        Checker::in_workers(self.settings(stage), pool, observer)
+    }
+
+    fn settings(&self, stage: Stage) -> Settings {
+        let mut budget = Budget::OBLIGATION;
+        let limit = u32::try_from(self.timeout.as_millis()).unwrap_or(u32::MAX);
+        budget.timeout_ms = budget.timeout_ms.min(limit.max(1));
+        budget.rlimit = self.rlimit.unwrap_or(budget.rlimit);
+        let (seed, samples, timeout) = (self.seed, self.samples, Some(self.timeout));
+        Settings { stage, seed, samples, budget, timeout }
+    }
+}

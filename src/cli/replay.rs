@@ -1,0 +1,93 @@
+//! `rtv replay ID`: the input that refutes a claim, and what each step of both sides makes
+//! of it.
+//!
+//! The input is searched again: the seed fixes every draw, and a refutation counts only
+//! when it is seen.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use rtv_proofs::{Counterexample, Step, as_test, written};
+use rtv_runtime::io::placeless;
+use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::eval::Datum;
+
+use super::claim::Claim;
+use super::effort::Effort;
+use crate::project::SourceMap;
+use crate::report::Reporter;
+
+/// The claim is not refuted.
+const NOT_REFUTED: Code = Code(818);
+/// The claim cannot be written as a test.
+const NO_TEST: Code = Code(819);
+
+/// Characters of a step's text; longer ones are cut.
+const TEXT_WIDTH: usize = 40;
+
+#[derive(Args)]
+pub struct Replay {
+    /// The claim: the first digits of its id, or its name
+    claim: String,
+    /// Files and folders it is in; without any, the project or the current folder
+    files: Vec<PathBuf>,
+    /// Print a `test` block that fails as long as the claim is wrong
+    #[arg(long)]
+    as_test: bool,
+    #[command(flatten)]
+    effort: Effort,
+}
+
+impl Replay {
+    pub fn run(&self, reporter: &mut Reporter) {
+        let Some(claim) = Claim::find(&self.claim, &self.files, reporter) else { return };
+        let Some((result, _)) = claim.decide(&self.effort, reporter) else { return };
+        let Some(found) = &result.counterexample else {
+            let fact = format!("`{}` is not refuted: it is {}", result.name, result.verdict.name());
+            return reporter
+                .fault(&placeless(NOT_REFUTED, fact).help(format!("rtv explain {}", result.name)));
+        };
+        if !self.as_test {
+            return replayed(found, &claim.sources).iter().for_each(|line| reporter.result(line));
+        }
+        match as_test(claim.stated().item, found) {
+            Some(test) => reporter.result(test.trim_end()),
+            None => reporter.fault(&no_test(&result.name)),
+        }
+    }
+}
+
+fn no_test(name: &str) -> Diagnostic {
+    let fact = format!("`{name}` has statements that a test cannot have");
+    placeless(NO_TEST, fact).help("write its body with `let` and one `return`")
+}
+
+/// The input, the steps of each side, and where the results part.
+fn replayed(found: &Counterexample, sources: &SourceMap) -> Vec<String> {
+    let (left, right) = found.steps();
+    let facts = found.lines();
+    // The two results and the difference come last.
+    let results = facts.iter().position(|line| line.starts_with("left ")).unwrap_or(facts.len());
+    let mut lines = facts[..results].to_vec();
+    for (side, steps) in [("left", left), ("right", right)] {
+        lines.push(format!("{side}:"));
+        lines.extend(steps.iter().map(|step| shown(step, sources)));
+    }
+    lines.extend(facts[results..].iter().cloned());
+    lines
+}
+
+/// `  flip(x, 0) = [1, 0]`
+fn shown(step: &Step, sources: &SourceMap) -> String {
+    let text = sources.text(step.span).unwrap_or("..").split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = match text.char_indices().nth(TEXT_WIDTH) {
+        Some((cut, _)) => format!("{} ..", &text[..cut]),
+        None => text,
+    };
+    let value = match &step.value {
+        Ok(Datum::Tensor(tensor)) => written(tensor),
+        Ok(other) => other.to_string(),
+        Err(error) => format!("error: {}", error.message),
+    };
+    format!("{}{text} = {value}", "  ".repeat(step.depth + 1))
+}
