@@ -1,7 +1,7 @@
 //! Everything Z3: questions, the solver in this process or in workers, its self-test,
 //! entailment of size facts, and the pointwise value prover.
 //!
-//! Invariants: Z3's types occur in `z3_backend.rs` (and the version check) only; an
+//! Invariants: Z3's types occur in `z3_backend.rs` (the version check, and tests) only; an
 //! answer that is not `unsat` within its budget proves nothing; a model is a hint that
 //! the caller replays on the reference evaluator. This crate knows no syntax, no
 //! claims and no verdicts.
@@ -22,6 +22,7 @@ mod query;
 mod reals;
 mod reduce;
 mod sizes;
+mod smtlib;
 mod solver;
 mod value;
 mod wire;

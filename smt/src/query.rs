@@ -10,11 +10,10 @@
 //! an answer never depends on earlier questions.
 
 use std::collections::HashMap;
-use std::fmt::{self, Write};
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Signed};
 
 /// The sort of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -251,7 +250,7 @@ impl Query {
     }
 
     /// A node that is a literal; different literals of one sort denote different values.
-    fn literal(&self, id: Id) -> Option<&Node> {
+    pub(crate) fn literal(&self, id: Id) -> Option<&Node> {
         let node = &self.nodes[id.index()];
         (!matches!(node, Node::Apply(..) | Node::Op(..))).then_some(node)
     }
@@ -371,8 +370,22 @@ impl Query {
             (Op::Extract(hi, lo), [a]) if lo <= hi && width(a) > Some(hi) => Some(Sort::Bits(hi - lo + 1)),
             (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a)?.checked_add(more).map(Sort::Bits),
             (Op::BvToInt, [a]) if width(a).is_some() => Some(Sort::Int),
-            (Op::IntToBv(w), [Sort::Int]) => Some(Sort::Bits(w)),
-            (_, [a, _]) if alike && width(a).is_some() => Some((*a).clone()),
+            (Op::IntToBv(w), [Sort::Int]) if w > 0 => Some(Sort::Bits(w)),
+            (
+                Op::BvAdd
+                | Op::BvMul
+                | Op::BvSdiv
+                | Op::BvSrem
+                | Op::BvUdiv
+                | Op::BvUrem
+                | Op::BvAnd
+                | Op::BvOr
+                | Op::BvXor
+                | Op::BvShl
+                | Op::BvAshr
+                | Op::BvLshr,
+                [a, _],
+            ) if alike && width(a).is_some() => Some((*a).clone()),
             _ => None,
         }
     }
@@ -396,130 +409,25 @@ impl Query {
             _ => false,
         })
     }
-
-    /// The question as SMT-LIB 2 text, nodes used twice named once.
-    pub fn to_smtlib(&self) -> String {
-        let mut text = String::from("(set-logic ALL)\n");
-        for decl in &self.decls {
-            for sort in decl.domain.iter().chain([&decl.range]) {
-                let line = format!("(declare-sort {sort} 0)\n");
-                if matches!(sort, Sort::Opaque(_)) && !text.contains(&line) {
-                    text.push_str(&line);
-                }
-            }
-        }
-        for Decl { name, domain, range } in &self.decls {
-            let domain: Vec<String> = domain.iter().map(Sort::to_string).collect();
-            let _ = writeln!(text, "(declare-fun {} ({}) {range})", symbol(name), domain.join(" "));
-        }
-        let live = self.live();
-        let mut shown: Vec<String> = Vec::with_capacity(self.nodes.len());
-        for (index, node) in self.nodes.iter().enumerate() {
-            let short = self.show(node, &shown);
-            let compound = matches!(node, Node::Op(..) | Node::Apply(..)) && short.starts_with('(');
-            if live[index] < 2 || !compound {
-                shown.push(short);
-                continue;
-            }
-            let _ = writeln!(text, "(define-fun .{index} () {} {short})", self.sorts[index]);
-            shown.push(format!(".{index}"));
-        }
-        for id in &self.asserts {
-            let _ = writeln!(text, "(assert {})", shown[id.index()]);
-        }
-        text.push_str("(check-sat)\n");
-        text
-    }
-
-    /// How often each node is used by what the assertions reach.
-    fn live(&self) -> Vec<u32> {
-        let mut uses = vec![0u32; self.nodes.len()];
-        for id in &self.asserts {
-            uses[id.index()] += 1;
-        }
-        for (index, node) in self.nodes.iter().enumerate().rev() {
-            if let (1.., Node::Op(_, args) | Node::Apply(_, args)) = (uses[index], node) {
-                args.iter().for_each(|arg| uses[arg.index()] += 1);
-            }
-        }
-        uses
-    }
-
-    fn show(&self, node: &Node, shown: &[String]) -> String {
-        let call = |head: &str, args: &[Id]| {
-            let args: Vec<&str> = args.iter().map(|arg| shown[arg.index()].as_str()).collect();
-            if args.is_empty() { head.to_string() } else { format!("({head} {})", args.join(" ")) }
-        };
-        match node {
-            Node::Bool(value) => value.to_string(),
-            Node::Int(value) => signed(value, &value.abs().to_string()),
-            Node::Real(value) => {
-                let size = format!("(/ {}.0 {}.0)", value.numer().abs(), value.denom());
-                signed(value.numer(), &size)
-            }
-            Node::Bits(value, width) => format!("(_ bv{value} {width})"),
-            Node::Apply(fun, args) => call(&symbol(&self.decls[fun.index()].name), args),
-            Node::Op(op, args) => call(&op.smtlib(), args),
-        }
-    }
 }
 
-impl Op {
-    pub(crate) fn smtlib(self) -> String {
-        let name = match self {
-            Op::Not => "not",
-            Op::And => "and",
-            Op::Or => "or",
-            Op::Eq => "=",
-            Op::Ite => "ite",
-            Op::Add => "+",
-            Op::Mul => "*",
-            Op::Le => "<=",
-            Op::Lt => "<",
-            Op::ToReal => "to_real",
-            Op::BvNeg => "bvneg",
-            Op::BvAdd => "bvadd",
-            Op::BvMul => "bvmul",
-            Op::BvSdiv => "bvsdiv",
-            Op::BvSrem => "bvsrem",
-            Op::BvUdiv => "bvudiv",
-            Op::BvUrem => "bvurem",
-            Op::BvSlt => "bvslt",
-            Op::BvUlt => "bvult",
-            Op::BvNot => "bvnot",
-            Op::BvAnd => "bvand",
-            Op::BvOr => "bvor",
-            Op::BvXor => "bvxor",
-            Op::BvShl => "bvshl",
-            Op::BvAshr => "bvashr",
-            Op::BvLshr => "bvlshr",
-            Op::BvToInt => "ubv_to_int",
-            Op::Extract(hi, lo) => return format!("(_ extract {hi} {lo})"),
-            Op::SignExt(more) => return format!("(_ sign_extend {more})"),
-            Op::ZeroExt(more) => return format!("(_ zero_extend {more})"),
-            Op::IntToBv(width) => return format!("(_ int_to_bv {width})"),
-        };
-        name.to_string()
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::PLAIN;
 
-impl fmt::Display for Sort {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Sort::Bool => f.write_str("Bool"),
-            Sort::Int => f.write_str("Int"),
-            Sort::Real => f.write_str("Real"),
-            Sort::Bits(width) => write!(f, "(_ BitVec {width})"),
-            Sort::Opaque(name) => f.write_str(&symbol(name)),
+    #[test]
+    fn an_operation_takes_operands_of_its_own_sorts() {
+        for op in PLAIN {
+            let mut q = Query::new();
+            let (a, b) = (q.constant("a", Sort::Bits(8)), q.constant("b", Sort::Bits(8)));
+            let pair = q.append(Node::Op(op, vec![a, b])).is_some();
+            let bits = format!("{op:?}").starts_with("Bv");
+            let unary = matches!(op, Op::BvNeg | Op::BvNot | Op::BvToInt);
+            assert_eq!(pair, op == Op::Eq || bits && !unary, "{op:?}");
         }
+        let mut q = Query::new();
+        let n = q.constant("n", Sort::Int);
+        assert_eq!(q.append(Node::Op(Op::IntToBv(0), vec![n])), None);
     }
-}
-
-/// A quoted symbol; SMT-LIB allows neither `|` nor a backslash inside.
-fn symbol(name: &str) -> String {
-    format!("|{}|", name.replace('|', "!").replace('\\', "/"))
-}
-
-fn signed(value: &BigInt, size: &str) -> String {
-    if value.is_negative() && !value.is_zero() { format!("(- {size})") } else { size.to_string() }
 }

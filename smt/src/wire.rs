@@ -19,7 +19,7 @@ use crate::solver::{Answer, Budget, ModelValue, Reason};
 const GREETING: &str = "rtv-solver-1";
 
 /// Operations without parameters.
-const PLAIN: [Op; 27] = [
+pub(crate) const PLAIN: [Op; 27] = [
     Op::Not,
     Op::And,
     Op::Or,
