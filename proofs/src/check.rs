@@ -112,7 +112,7 @@ impl Checker {
             prover.solver().until(deadline.at());
         }
         let (claim, diagnostics) = match kind {
-            Some(kind) => self.claim(&Task { module, item, name, kind, expected, deadline }),
+            Some(kind) => self.claim(&Task { module, item, at, name, kind, expected, deadline }),
             None => {
                 let found = deadline.within(|| self.definition(module, item));
                 (None, found.unwrap_or_else(|Cancelled| vec![out_of_time(item)]))

@@ -7,7 +7,7 @@ use crate::deadline::Deadline;
 use crate::discharge::Prover;
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
-use crate::module::{Module, identity};
+use crate::module::Module;
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
 use crate::shrink::shrink;
@@ -44,6 +44,8 @@ const TIMEOUT: &str = "timeout";
 pub struct Task<'m> {
     pub module: &'m Module,
     pub item: &'m Item,
+    /// Its place in the module.
+    pub at: usize,
     pub name: String,
     pub kind: ClaimKind,
     pub expected: Expectation,
@@ -346,7 +348,7 @@ impl Checker {
 
     fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
         ClaimResult {
-            id: identity(task.item),
+            id: task.module.id(task.at),
             name: task.name.clone(),
             kind: task.kind,
             span: task.item.span,

@@ -4,7 +4,7 @@
 //! like a function of the file counts as that function. An `op` can be meant by a sign
 //! (`+` by `add`), so every item counts as resting on those of its file.
 
-use crate::module::{Module, fingerprint, subject};
+use crate::module::{fingerprint, subject};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Dfs, Walker};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
@@ -13,20 +13,19 @@ use rtv_grammar::print::print_item;
 use rtv_semantics::diag::FileId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The items of a module, in its order, each with its canonical text; an edge leads from
+/// The items of a file, in its order, each with its canonical text; an edge leads from
 /// an item to one it rests on.
 pub struct Depends {
     graph: DiGraph<String, ()>,
 }
 
 impl Depends {
-    pub fn of(module: &Module) -> Depends {
+    pub fn of(items: &[Item]) -> Depends {
         let mut graph = DiGraph::new();
-        let nodes: Vec<NodeIndex> =
-            module.items.iter().map(|item| graph.add_node(print_item(item))).collect();
+        let nodes: Vec<NodeIndex> = items.iter().map(|item| graph.add_node(print_item(item))).collect();
         let mut meant: BTreeMap<String, Vec<NodeIndex>> = BTreeMap::new();
         let mut signs = Vec::new();
-        for (item, node) in module.items.iter().zip(&nodes) {
+        for (item, node) in items.iter().zip(&nodes) {
             let Some(name) = defined(item) else { continue };
             meant.entry(name).or_default().push(*node);
             if matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Op) {
@@ -79,7 +78,7 @@ mod tests {
     use rtv_grammar::parse;
 
     fn depends(text: &str) -> Depends {
-        Depends::of(&Module::new(FileId(0), parse(FileId(0), text)).0)
+        Depends::of(&parse(FileId(0), text).file.items)
     }
 
     const TEXT: &str = "rtl 1.0

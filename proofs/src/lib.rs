@@ -32,7 +32,6 @@ pub use check::{Checker, Outcome, Settings, Stage};
 pub use core::{core, operators};
 pub use counterexample::{Counterexample, written};
 pub use dataflow::Step;
-pub use depends::Depends;
 pub use expect::Expectation;
-pub use module::{Module, Stated, identity, subject};
+pub use module::{Module, Stated, subject};
 pub use verdict::{ClaimResult, Contract, Finding, Verdict};

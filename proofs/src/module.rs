@@ -1,5 +1,6 @@
 //! One source file with what its names mean.
 
+use crate::depends::Depends;
 use crate::expect::{Expectation, expectations};
 use rtv_grammar::Parsed;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
@@ -7,6 +8,7 @@ use rtv_grammar::lower::Defs;
 use rtv_grammar::prelude::Prelude;
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::program::ClaimKind;
+use std::collections::BTreeSet;
 
 /// A parsed file, ready to be checked.
 pub struct Module {
@@ -17,6 +19,7 @@ pub struct Module {
     /// What is wrong with the `#:` directives.
     pub directives: Vec<Diagnostic>,
     pub defs: Defs,
+    depends: Depends,
 }
 
 impl Module {
@@ -33,7 +36,19 @@ impl Module {
     pub fn of_library(file: FileId, parsed: Parsed) -> Module {
         let items = parsed.file.items;
         let (expected, directives) = expectations(&items, &parsed.comments);
-        Module { file, items, expected, directives, defs: Defs::new(Prelude::shared()) }
+        let depends = Depends::of(&items);
+        Module { file, items, expected, directives, defs: Defs::new(Prelude::shared()), depends }
+    }
+
+    /// The hash of what the item at a place says, and of the items it rests on: 16
+    /// hexadecimal digits, equal for equal text up to layout.
+    pub fn id(&self, at: usize) -> String {
+        self.depends.key(at)
+    }
+
+    /// The places of the items that the one at a place rests on.
+    pub fn reached(&self, at: usize) -> BTreeSet<usize> {
+        self.depends.reached(at)
     }
 
     /// Whether the item at a place makes a claim.
@@ -60,13 +75,6 @@ pub struct Stated<'m> {
     pub kind: ClaimKind,
 }
 
-impl Stated<'_> {
-    /// The hash of what it says, 16 hexadecimal digits; equal for equal text up to layout.
-    pub fn id(&self) -> String {
-        identity(self.item)
-    }
-}
-
 /// Name of an item, and its kind if it makes a claim.
 pub fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
     match &item.kind {
@@ -84,11 +92,6 @@ pub fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
         ItemKind::Test { name, .. } => Some((name.name.clone(), Some(ClaimKind::Test))),
         ItemKind::Use(_) | ItemKind::Const { .. } | ItemKind::Error => None,
     }
-}
-
-/// The fingerprint of an item's canonical text.
-pub fn identity(item: &Item) -> String {
-    fingerprint(&rtv_grammar::print::print_item(item))
 }
 
 /// FNV-1a of a text, as 16 hexadecimal digits.

@@ -26,6 +26,7 @@ mod smtlib;
 mod solver;
 mod value;
 mod wire;
+mod witness;
 mod worker;
 mod z3_backend;
 

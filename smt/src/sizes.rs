@@ -16,6 +16,7 @@ use rtv_semantics::size::{Atom, Size, Sym};
 
 use crate::query::{Id, Query, Sort};
 use crate::solver::{Answer, Budget, ModelValue, Reason, Solver};
+use crate::witness::witness;
 
 /// What is known about a question on sizes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,7 +29,8 @@ pub enum SizeAnswer {
     Unknown(Reason),
 }
 
-/// Decides size conditions: the in-process engine first, then the solver.
+/// Decides size conditions: the in-process engine and small assignments first, then the
+/// solver.
 pub struct SizeSolver {
     solver: Arc<Solver>,
     budget: Budget,
@@ -72,6 +74,9 @@ impl SizeSolver {
     }
 
     fn solve(&self, facts: &[Cond], goal: &Cond) -> SizeAnswer {
+        if let Some(model) = witness(facts, goal) {
+            return SizeAnswer::Model(model);
+        }
         let (query, syms) = question(facts, goal);
         match self.solver.check(&query, self.budget) {
             Answer::Unsat => SizeAnswer::Entailed,

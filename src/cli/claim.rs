@@ -1,11 +1,12 @@
 //! The claim that an id or a name on the command line means.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rtv_proofs::{ClaimResult, Module, Outcome, Stage, Stated};
 use rtv_runtime::io::placeless;
-use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::diag::{Code, Diagnostic, FileId};
 
 use super::check::Questions;
 use crate::cli::effort::Effort;
@@ -45,8 +46,15 @@ impl Claim {
                 Some(Claim { sources: Arc::new(project.sources), module, at })
             }
             Err(fault) => {
-                found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
-                reporter.fault(&fault);
+                let unread: BTreeSet<FileId> =
+                    found.iter().filter(|d| d.is_error()).map(|d| d.span().file).collect();
+                reporter.fault(&match unread.len() {
+                    0 => fault,
+                    n => {
+                        let fact = format!("{}; {n} files have errors", fault.message);
+                        Diagnostic { message: fact, ..fault }
+                    }
+                });
                 None
             }
         }
@@ -73,21 +81,27 @@ impl Claim {
 fn choose(asked: &str, modules: Vec<Module>, sources: &SourceMap) -> Result<(Module, usize), Diagnostic> {
     let is_id = asked.len() >= LEAST_DIGITS && asked.bytes().all(|b| b.is_ascii_hexdigit());
     let digits = asked.to_ascii_lowercase();
-    let means = |stated: &Stated<'_>| stated.name == asked || is_id && stated.id().starts_with(&digits);
     let mut meant = Vec::new();
     for (file, module) in modules.iter().enumerate() {
-        let claims = module.claims().filter(means);
-        meant.extend(claims.map(|stated| (file, stated.at, line(&stated, sources))));
+        for Stated { at, item, name, .. } in module.claims() {
+            let id = module.id(at);
+            if name == asked || is_id && id.starts_with(&digits) {
+                let place = sources.place(item.span);
+                let place = place.map_or(String::new(), |place| format!(" ({}:{})", place.file, place.line));
+                meant.push((id, file, at, place));
+            }
+        }
     }
     match meant.as_slice() {
-        [(file, at, _)] => {
-            let (file, at) = (*file, *at);
-            let module = modules.into_iter().nth(file).expect("invariant: found in it");
-            Ok((module, at))
-        }
         [] => Err(unknown(asked, &modules)),
+        // The same text about the same definitions says the same, wherever it stands.
+        [(id, file, at, _), rest @ ..] if rest.iter().all(|(other, ..)| other == id) => {
+            let module = modules.into_iter().nth(*file).expect("invariant: found in it");
+            Ok((module, *at))
+        }
         several => {
-            let mut lines: Vec<&str> = several.iter().map(|(_, _, line)| line.as_str()).collect();
+            let mut lines: Vec<String> =
+                several.iter().map(|(id, _, _, place)| format!("{}{place}", &id[..8])).collect();
             let hidden = lines.len().saturating_sub(MAX_LISTED);
             lines.truncate(MAX_LISTED);
             let more = if hidden > 0 { format!(", and {hidden} more") } else { String::new() };
@@ -95,13 +109,6 @@ fn choose(asked: &str, modules: Vec<Module>, sources: &SourceMap) -> Result<(Mod
             Err(placeless(AMBIGUOUS, fact).help(format!("name one by its id: {}{more}", lines.join(", "))))
         }
     }
-}
-
-/// `7c1f52ab (examples/first.rtl:5)`
-fn line(stated: &Stated<'_>, sources: &SourceMap) -> String {
-    let place = sources.place(stated.item.span);
-    let place = place.map_or(String::new(), |place| format!(" ({}:{})", place.file, place.line));
-    format!("{}{place}", &stated.id()[..8])
 }
 
 fn unknown(asked: &str, modules: &[Module]) -> Diagnostic {

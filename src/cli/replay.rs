@@ -7,10 +7,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtv_proofs::{Counterexample, Step, as_test, written};
+use rtv_proofs::{ClaimResult, Counterexample, Step, as_test, written};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::eval::Datum;
+use rtv_semantics::program::ClaimKind;
 
 use super::claim::Claim;
 use super::effort::Effort;
@@ -43,9 +44,7 @@ impl Replay {
         let Some(claim) = Claim::find(&self.claim, &self.files, reporter) else { return };
         let Some((result, _)) = claim.decide(&self.effort, reporter) else { return };
         let Some(found) = &result.counterexample else {
-            let fact = format!("`{}` is not refuted: it is {}", result.name, result.verdict.name());
-            return reporter
-                .fault(&placeless(NOT_REFUTED, fact).help(format!("rtv explain {}", result.name)));
+            return reporter.fault(&no_input(&result));
         };
         if !self.as_test {
             return replayed(found, &claim.sources).iter().for_each(|line| reporter.result(line));
@@ -55,6 +54,14 @@ impl Replay {
             None => reporter.fault(&no_test(&result.name)),
         }
     }
+}
+
+fn no_input(result: &ClaimResult) -> Diagnostic {
+    let fact = match result.kind {
+        ClaimKind::Test => format!("`{}` is a test: no input refutes it", result.name),
+        _ => format!("`{}` is not refuted: it is {}", result.name, result.verdict.name()),
+    };
+    placeless(NOT_REFUTED, fact).help(format!("rtv explain {}", result.name))
 }
 
 fn no_test(name: &str) -> Diagnostic {
@@ -71,7 +78,10 @@ fn replayed(found: &Counterexample, sources: &SourceMap) -> Vec<String> {
     let mut lines = facts[..results].to_vec();
     for (side, steps) in [("left", left), ("right", right)] {
         lines.push(format!("{side}:"));
-        lines.extend(steps.iter().map(|step| shown(step, sources)));
+        // Broadcasting and what is broadcast stand at one place.
+        let mut texts: Vec<String> = steps.iter().map(|step| shown(step, sources)).collect();
+        texts.dedup();
+        lines.append(&mut texts);
     }
     lines.extend(facts[results..].iter().cloned());
     lines

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtv_proofs::{ClaimResult, Counterexample, Verdict};
+use rtv_semantics::program::ClaimKind;
 
 use super::claim::{Tally, as_expected};
 use crate::project::SourceMap;
@@ -38,14 +39,29 @@ pub fn claim(sources: &SourceMap, claim: &ClaimResult, verbose: bool, colored: b
         let shown = claim.counterexample.iter().flat_map(Counterexample::lines);
         lines.extend(shown.map(|line| format!("             {line}")));
     }
+    if surprise && let Some(next) = next(sources, claim) {
+        lines.push(format!("             {next}"));
+    }
     if verbose {
         lines.extend(claim.contracts.iter().map(|(contract, found)| {
             let (contract, verdict) = (contract.name(), found.verdict.name());
             let reason = found.reason.as_deref().unwrap_or_default();
             format!("             {contract}: {verdict}  {}  {reason}", found.method)
         }));
+        lines.push(format!("             id: {}", claim.id));
     }
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The command that tells more about a claim; a test has told all.
+fn next(sources: &SourceMap, claim: &ClaimResult) -> Option<String> {
+    let verb = match (claim.kind, &claim.counterexample) {
+        (ClaimKind::Test, _) => return None,
+        (_, Some(_)) => "replay",
+        (_, None) => "explain",
+    };
+    let place = sources.place(claim.span)?;
+    Some(format!("rtv {verb} {} {}", &claim.id[..8], place.file))
 }
 
 fn note(sources: &SourceMap, claim: &ClaimResult, surprise: bool) -> String {
@@ -112,7 +128,6 @@ fn paint(text: &str, color: u8, colored: bool) -> String {
 mod tests {
     use rtv_proofs::{Contract, Expectation, Finding};
     use rtv_semantics::diag::{Code, Span};
-    use rtv_semantics::program::ClaimKind;
 
     use super::super::Exit;
     use super::super::claim::exit;

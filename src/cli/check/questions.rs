@@ -5,10 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rtv_grammar::ast::Item;
-use rtv_proofs::identity;
 use rtv_runtime::io::{UNWRITABLE, placeless, reason};
-use rtv_semantics::diag::Diagnostic;
+use rtv_semantics::diag::{Diagnostic, Span};
 use rtv_smt::{Answer, Asked, Observer};
 
 use crate::project::SourceMap;
@@ -70,16 +68,16 @@ impl Questions {
 
 impl Asker {
     /// What is asked from now on is asked about this claim.
-    pub fn about(&self, name: &str, item: &Item) {
+    pub fn about(&self, name: &str, id: &str, span: Span) {
         if self.questions.folder.is_none() {
             return;
         }
         let sources = &self.questions.sources;
-        let place = sources.place(item.span).map(|place| format!("{}:{}", place.file, place.line));
-        let text = sources.text(item.span).unwrap_or_default();
+        let place = sources.place(span).map(|place| format!("{}:{}", place.file, place.line));
+        let text = sources.text(span).unwrap_or_default();
         let lines = text.lines().map(|line| format!("; {line}\n"));
         let header = format!("; {name}, {}\n{}", place.unwrap_or_default(), lines.collect::<String>());
-        let stem = format!("{name}-{}", &identity(item)[..8]);
+        let stem = format!("{name}-{}", &id[..8]);
         *locked(&self.about) = About { stem, header, asked: 0 };
     }
 

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use rtv_proofs::{Depends, Module};
+use rtv_proofs::Module;
 
 use crate::cli::interrupt;
 use crate::project::find;
@@ -47,8 +47,7 @@ impl Watched {
 
     /// Leaves those places that were not checked as they are now.
     pub fn keep_changed(&mut self, modules: &[Module], wanted: &mut BTreeSet<(usize, usize)>) {
-        let depends: Vec<Depends> = modules.iter().map(Depends::of).collect();
-        let key = |(file, at): &(usize, usize)| depends[*file].key(*at);
+        let key = |(file, at): &(usize, usize)| modules[*file].id(*at);
         let now: BTreeSet<String> = wanted.iter().map(key).collect();
         wanted.retain(|place| !self.checked.contains(&key(place)));
         self.checked = now;

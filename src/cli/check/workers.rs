@@ -113,7 +113,7 @@ fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
                 continue;
             }
             if let Some((name, Some(_))) = subject(item) {
-                asking.about(&name, item);
+                asking.about(&name, &module.id(at), item.span);
                 say(file, Some(Event::Started(name)));
             }
             let outcome = checker.item(module, at);

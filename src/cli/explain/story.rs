@@ -2,7 +2,7 @@
 
 use rtv_grammar::ast::{Generic, ItemKind};
 use rtv_grammar::lower::dtype_variables;
-use rtv_proofs::{ClaimResult, Depends, Verdict, operators, subject};
+use rtv_proofs::{ClaimResult, Verdict, operators, subject};
 
 use crate::cli::claim::Claim;
 use crate::report::Counts;
@@ -78,7 +78,7 @@ fn verdict(result: &ClaimResult) -> String {
 /// The definitions of the file, and the operators of the library.
 fn rests_on(claim: &Claim) -> Vec<String> {
     let module = &claim.module;
-    let own = Depends::of(module).reached(claim.at).into_iter().filter_map(|at| {
+    let own = module.reached(claim.at).into_iter().filter_map(|at| {
         let item = &module.items[at];
         let line = claim.sources.place(item.span).map_or(0, |place| place.line);
         Some(format!("{} (line {line})", subject(item)?.0))
