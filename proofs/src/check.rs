@@ -14,6 +14,7 @@ use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
+use rtv_semantics::program::ClaimKind;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::ErrorClass;
 use rtv_semantics::unfold::Limits;
@@ -111,18 +112,25 @@ impl Checker {
         if let Some(prover) = &self.prover {
             prover.solver().until(deadline.at());
         }
+        let task = |kind| Task { module, item, at, name, kind, expected, deadline };
         let (claim, diagnostics) = match kind {
-            Some(kind) => self.claim(&Task { module, item, at, name, kind, expected, deadline }),
-            None => {
-                let found = deadline.within(|| self.definition(module, item));
-                (None, found.unwrap_or_else(|Cancelled| vec![out_of_time(item)]))
-            }
+            Some(kind) => self.claim(&task(kind)),
+            None => self.defined(&task(ClaimKind::Calls)),
         };
         // What was found with answers that do not count is not told.
         match self.prover.as_ref().and_then(|prover| prover.solver().fault()) {
             None => Outcome { diagnostics, claims: claim.into_iter().collect(), fault: None },
             fault => Outcome { fault, ..Outcome::default() },
         }
+    }
+
+    /// The types of a definition, and the claim that its calls make.
+    fn defined(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        let found = task.deadline.within(|| self.definition(task.module, task.item));
+        let found = found.unwrap_or_else(|Cancelled| vec![out_of_time(task.item)]);
+        let is_fn = matches!(&task.item.kind, ItemKind::Def(def) if def.kind == DefKind::Fn);
+        let claims = is_fn && self.settings.stage != Stage::Types && !found.iter().any(Diagnostic::is_error);
+        (claims.then(|| self.calls(task)).flatten(), found)
     }
 
     /// Types of a function for every dtype and any rank; where the rank matters, for

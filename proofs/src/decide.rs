@@ -4,7 +4,7 @@ use crate::check::{Checker, Stage};
 use crate::choices::{choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::discharge::Prover;
+use crate::discharge::{Prover, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
@@ -17,9 +17,12 @@ use rtv_grammar::ast::Item;
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::arith::Arith;
 use rtv_semantics::cancel::Cancelled;
+use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
+use rtv_semantics::subst::Fresh;
+use rtv_semantics::unfold::Limits;
 use rtv_smt::ValueModel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,6 +92,23 @@ impl Checker {
             result.seconds = task.deadline.seconds();
         }
         (result, found)
+    }
+
+    /// The claim that a `fn` meets the preconditions on data of the definitions of its
+    /// file that it calls; none if there are no such preconditions. Those on sizes are
+    /// part of its types.
+    pub(crate) fn calls(&self, task: &Task<'_>) -> Option<ClaimResult> {
+        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        let states = |claim: &Arc<Claim>| {
+            let needs = definedness(&claim.lhs, &mut Fresh::above([&claim.lhs]), Limits::default());
+            needs.is_ok_and(|needs| needs.iter().any(|need| is_precondition(need, task.module.file)))
+        };
+        let first = stated.samples.first()?;
+        let states = task.deadline.within(|| states(first)).unwrap_or(true);
+        states.then(|| self.decide(task, &stated)).map(|mut result| {
+            result.seconds = task.deadline.seconds();
+            result
+        })
     }
 
     /// The instances of a claim: at any rank if that can be said, else only at the ranks

@@ -1,15 +1,20 @@
 //! Deciding the contracts of one instance of a claim, without running it.
 
 use crate::alias::alias;
+use crate::compare::domain;
 use crate::verdict::{Contract, Finding};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
+use rtv_semantics::diag::FileId;
 use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::eval::{Env, eval};
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
+use rtv_semantics::scalar::Value;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::Fresh;
-use rtv_semantics::term::{Monoid, Term};
+use rtv_semantics::subst::{Fresh, free_syms, free_vars};
+use rtv_semantics::tensor::Tensor;
+use rtv_semantics::term::{ErrorClass, Form, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
@@ -51,9 +56,13 @@ impl Prover {
     pub fn contracts(&self, claim: &Claim) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
         let mut found = BTreeMap::new();
         let mut goal = Goal::new(claim, &self.sizes);
+        if claim.kind == ClaimKind::Calls {
+            found.insert(Contract::Error, goal.calls(&self.values));
+            return (found, None);
+        }
         found.insert(Contract::DType, goal.dtype(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
-        found.insert(Contract::Error, goal.error());
+        found.insert(Contract::Error, goal.error(&self.values));
         found.insert(Contract::Value, goal.value(&self.values));
         if claim.kind != ClaimKind::Rule {
             found.insert(Contract::Alias, alias(claim));
@@ -132,20 +141,35 @@ impl<'a> Goal<'a> {
     }
 
     /// The right side fails only where the left one does; for `<=>` also the reverse.
-    fn error(&self) -> Finding {
+    fn error(&mut self, prover: &ValueProver) -> Finding {
         let (left, right) = match (&self.left, &self.right) {
-            (Ok(left), Ok(right)) => (left, right),
+            (Ok(left), Ok(right)) => (left.clone(), right.clone()),
             (Err(why), _) | (_, Err(why)) => return Finding::unknown(why.clone()),
         };
-        let forward = self.covered(right, left);
-        if self.claim.directed { forward } else { forward.and(self.covered(left, right)) }
+        let forward = self.covered(&right, &left, prover);
+        if self.claim.directed { forward } else { forward.and(self.covered(&left, &right, prover)) }
+    }
+
+    /// The preconditions on data of the functions called follow from the function's own
+    /// and from what is checked before anything else.
+    fn calls(&mut self, prover: &ValueProver) -> Finding {
+        let all = match &self.left {
+            Ok(all) => all.clone(),
+            Err(why) => return Finding::unknown(why.clone()),
+        };
+        let file = self.claim.span.file;
+        let (needs, others): (Vec<Obligation>, Vec<Obligation>) =
+            all.into_iter().partition(|need| is_precondition(need, file));
+        // What is checked for every index may fail after a call at an earlier one.
+        let before = others.into_iter().filter(|o| o.path.is_empty()).take_while(|o| !o.at_entry);
+        self.covered(&needs, &before.collect::<Vec<_>>(), prover)
     }
 
     /// Whether every obligation follows where the given ones hold.
-    fn covered(&self, needs: &[Obligation], given: &[Obligation]) -> Finding {
+    fn covered(&mut self, needs: &[Obligation], given: &[Obligation], prover: &ValueProver) -> Finding {
         let mut facts = self.claim.facts.clone();
         facts.extend(given.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
-        let known_closed: Vec<Term> = given.iter().map(closed).collect();
+        let known: Vec<Term> = given.iter().map(closed).collect();
         for need in needs {
             let sizes = || {
                 let mut known = facts.clone();
@@ -154,18 +178,59 @@ impl<'a> Goal<'a> {
             };
             let shared = || {
                 let term = closed(need);
-                known_closed.iter().any(|g| alpha_eq(g, &term))
+                known.iter().any(|g| alpha_eq(g, &term))
                     || (need.path.is_empty()
                         && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
             };
-            if !shared() && !sizes() {
-                return Finding::unknown(format!(
-                    "`{}` is not shown where the other side is defined",
-                    need.text
-                ));
+            if !shared() && !sizes() && !self.holds(need, &facts, &known, prover) {
+                return Finding::unknown(match self.claim.kind {
+                    ClaimKind::Calls => format!("checked when it is called: {}", need.text),
+                    _ => format!("not shown where the other side is defined: {}", need.text),
+                });
             }
         }
         Finding::proved("definedness")
+    }
+
+    /// Whether an obligation about data is true where the claim's preconditions, what is
+    /// known and the conditions on its path are. That it can be evaluated there is what
+    /// the obligations before it say.
+    fn holds(&mut self, need: &Obligation, facts: &[Cond], known: &[Term], prover: &ValueProver) -> bool {
+        let mut facts = facts.to_vec();
+        facts.extend(need.facts());
+        let mut need_term = &need.need;
+        while let Form::Reduce(Reduce { op: Monoid::All, binders, body }) = need_term.form() {
+            facts.extend(binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)));
+            need_term = body;
+        }
+        if evaluates_to_true(need_term, self.claim.mode) {
+            return true;
+        }
+        let path = need.path.iter().filter_map(|guard| match guard {
+            Guard::Holds(term) => Some(term.clone()),
+            Guard::Index(_) => None,
+        });
+        let hypotheses: Vec<Term> =
+            self.preconditions().into_iter().chain(known.iter().cloned()).chain(path).collect();
+        let goal = ValueGoal {
+            facts: &facts,
+            hypotheses: &hypotheses,
+            left: &Term::bool(true, need.span),
+            right: &normalize(need_term, &facts, self.sizes),
+            mode: self.claim.mode,
+            directed: true,
+            errors: Errors::Excluded,
+            written: None,
+        };
+        matches!(prover.prove(&goal), ValueAnswer::Equal(_))
+    }
+
+    /// The preconditions on data, element by element.
+    fn preconditions(&mut self) -> Vec<Term> {
+        let requires = self.claim.requires.iter();
+        requires
+            .filter_map(|r| component(&r.cond, &[], &[], &mut self.fresh, Limits::default()).ok())
+            .collect()
     }
 
     fn value(&mut self, prover: &ValueProver) -> Finding {
@@ -213,12 +278,7 @@ impl<'a> Goal<'a> {
         };
         let left = normalize(&left, &facts, self.sizes);
         let right = normalize(&right, &facts, self.sizes);
-        let hypotheses: Vec<Term> = self
-            .claim
-            .requires
-            .iter()
-            .filter_map(|r| component(&r.cond, &[], &[], &mut self.fresh, Limits::default()).ok())
-            .collect();
+        let hypotheses = self.preconditions();
         let goal = ValueGoal {
             facts: &facts,
             hypotheses: &hypotheses,
@@ -240,6 +300,21 @@ impl<'a> Goal<'a> {
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
         }
     }
+}
+
+/// Whether an obligation is a precondition on data that a definition of this file states.
+pub fn is_precondition(need: &Obligation, file: FileId) -> bool {
+    need.at_entry && need.class == ErrorClass::Requires && need.span.file == file
+}
+
+/// Whether a condition without parameters and sizes is true.
+fn evaluates_to_true(cond: &Term, mode: Mode) -> bool {
+    let limits = rtv_semantics::eval::Limits { max_steps: 1 << 16, ..Default::default() };
+    free_vars(cond).is_empty()
+        && free_syms(cond).is_empty()
+        && eval(cond, &Env::new(), domain(mode), &limits).is_ok_and(|value| {
+            value.as_tensor().and_then(Tensor::item).and_then(Value::as_bool) == Some(true)
+        })
 }
 
 /// An obligation with its path, as one closed condition.

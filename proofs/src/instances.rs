@@ -1,7 +1,7 @@
 //! The instances of an item: its core at a choice of dtypes and ranks.
 
 use crate::choices::{DTypes, MAX_CHOICES, choice_text, with_ranks};
-use rtv_grammar::ast::Item;
+use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Defs, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Ranks at which a claim about any rank is tested.
 pub const TESTED_RANKS: [usize; 5] = [0, 1, 2, 3, 4];
 
-/// The claim at each choice; the diagnostics of the first that does not type.
+/// The claim at each choice, of a `fn` the one about its calls; the diagnostics of the first that does not type.
 pub fn instances(
     item: &Item,
     defs: &Defs,
@@ -21,7 +21,10 @@ pub fn instances(
     let mut claims = Vec::new();
     for choice in choices {
         let mut lower = Lower::new(defs, engine);
-        let claim = lower.claim(item, choice);
+        let claim = match &item.kind {
+            ItemKind::Def(def) if def.kind == DefKind::Fn => lower.calls(item, choice),
+            _ => lower.claim(item, choice),
+        };
         let mut found = lower.take_diagnostics();
         match claim {
             Some(claim) if !found.iter().any(Diagnostic::is_error) => claims.push(Arc::new(claim)),

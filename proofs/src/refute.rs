@@ -8,13 +8,13 @@ use crate::counterexample::{Counterexample, written};
 use crate::verdict::Contract;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
-use rtv_semantics::eval::{Datum, Env, EvalError, Limits, eval};
-use rtv_semantics::program::{Claim, Input, Mode};
+use rtv_semantics::eval::{Datum, Env, EvalError, Limits, codes, eval};
+use rtv_semantics::program::{Claim, ClaimKind, Input, Mode};
 use rtv_semantics::sample::{Sampler, Style};
 use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
-use rtv_semantics::term::Var;
+use rtv_semantics::term::{ErrorClass, Var};
 use rtv_semantics::types::Type;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,6 +196,9 @@ pub fn judge(claim: &Arc<Claim>, drawn: &Drawn) -> Trial {
         }
     }
     let left = eval(&claim.lhs, &env, domain, &limits());
+    if claim.kind == ClaimKind::Calls {
+        return called(claim, drawn, left);
+    }
     let right = eval(&claim.rhs, &env, domain, &limits());
     match (left, right) {
         (Err(e), _) | (_, Err(e)) if e.class.is_none() => Trial::Silent,
@@ -213,6 +216,24 @@ pub fn judge(claim: &Arc<Claim>, drawn: &Drawn) -> Trial {
             None => Trial::Agreed,
             Some(d) => differs(claim, drawn, d, shown(&left), shown(&right)),
         },
+    }
+}
+
+/// Whether a function fails at a precondition of another one of its file.
+fn called(claim: &Arc<Claim>, drawn: &Drawn, result: Result<Datum, EvalError>) -> Trial {
+    match result {
+        Ok(_) => Trial::Agreed,
+        Err(e)
+            if e.class == Some(ErrorClass::Requires)
+                && e.code == codes::REQUIRES
+                && e.span.file == claim.span.file
+                && e.trace.first().is_some_and(|call| !call.is_op) =>
+        {
+            let text = "a call's precondition does not hold".to_string();
+            let difference = Difference { contract: Contract::Error, at: None, text };
+            differs(claim, drawn, difference, error_text(&e), "the call is made".into())
+        }
+        Err(_) => Trial::Silent,
     }
 }
 

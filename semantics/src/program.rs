@@ -46,6 +46,8 @@ pub enum ClaimKind {
     Impl,
     Vjp,
     Test,
+    /// That a function meets the preconditions of the functions it calls.
+    Calls,
 }
 
 impl ClaimKind {
@@ -56,6 +58,7 @@ impl ClaimKind {
             ClaimKind::Impl => "impl",
             ClaimKind::Vjp => "vjp",
             ClaimKind::Test => "test",
+            ClaimKind::Calls => "calls",
         }
     }
 }

@@ -65,8 +65,8 @@ fn no_input(result: &ClaimResult) -> Diagnostic {
 }
 
 fn no_test(name: &str) -> Diagnostic {
-    let fact = format!("`{name}` has statements that a test cannot have");
-    placeless(NO_TEST, fact).help("write its body with `let` and one `return`")
+    let fact = format!("`{name}` cannot be written as a test");
+    placeless(NO_TEST, fact).help("rules can, and decompositions of `let` and one `return`")
 }
 
 /// The input, the steps of each side, and where the results part.

@@ -98,6 +98,20 @@ impl<'a> Lower<'a> {
         })
     }
 
+    /// A `fn` as the claim that the functions it calls can be called so: both sides are its
+    /// body.
+    pub fn calls(&mut self, item: &Item, choice: &Choice) -> Option<Claim> {
+        let ItemKind::Def(def) = &item.kind else { return None };
+        self.item(false, |l| {
+            let declared = l.declare(&def.generics, &def.params, clauses_of(&def.clauses), choice)?;
+            let body = l.body_term(def)?;
+            let name = &def.name.parts.last().expect("invariant: a path has parts").name;
+            let (kind, mode, directed, span) = (ClaimKind::Calls, Mode::Exact, true, item.span);
+            let statement = Statement { name, kind, mode, directed, lhs: body.clone(), rhs: body, span };
+            Ok(claim(statement, declared, choice))
+        })
+    }
+
     /// Elaborates one item from a clean slate; failures are reported.
     pub(super) fn item<T>(&mut self, lenient: bool, f: impl FnOnce(&mut Self) -> Result<T>) -> Option<T> {
         self.frame = Frame::default();
