@@ -19,6 +19,7 @@ use rtv_semantics::arith::Arith;
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
@@ -31,8 +32,8 @@ use std::time::Duration;
 /// Draws before a claim is given to the prover.
 const FIRST_SAMPLES: u64 = 60;
 
-/// Draws at each lower rank to make a counterexample smaller.
-const LOWER_RANK_DRAWS: u64 = 40;
+/// Draws at each simpler instance to make a counterexample simpler.
+const SIMPLER_DRAWS: u64 = 20;
 
 /// Time for making one counterexample small; what there is then is shown.
 const MAX_SHRINK: Duration = Duration::from_secs(3);
@@ -217,8 +218,9 @@ impl Checker {
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
-                if let (Some(weaker), Some(value)) =
-                    (self.weaker_mode(prover, claim), into.get_mut(&Contract::Value))
+                let open = into.get_mut(&Contract::Value).filter(|value| value.verdict != Verdict::Proved);
+                if let Some(value) = open
+                    && let Some(weaker) = self.weaker_mode(prover, claim)
                 {
                     value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
                 }
@@ -308,8 +310,8 @@ impl Checker {
                     Trial::Agreed => tried.compared += 1,
                     Trial::Differs(found) => {
                         tried.compared += 1;
-                        let lower = lower_rank(claims, claim, found.contract, &mut sampler);
-                        return Some(lower.unwrap_or(found));
+                        let simpler = simpler_instance(claims, &found, &mut sampler);
+                        return Some(simpler.unwrap_or(found));
                     }
                 }
             }
@@ -385,24 +387,31 @@ impl Checker {
     }
 }
 
-/// A refutation of the same contract at fewer axes, if a few draws find one.
-fn lower_rank(
+/// A refutation of the same contract at fewer axes and more usual dtypes, if a few draws
+/// find one.
+fn simpler_instance(
     claims: &[Arc<Claim>],
-    found_at: &Claim,
-    contract: Contract,
+    found: &Counterexample,
     sampler: &mut Sampler,
 ) -> Option<Box<Counterexample>> {
-    let rank = |c: &Claim| c.ranks.iter().map(|(_, extents)| extents.len()).sum::<usize>();
-    let mut lower = claims.iter().filter(|c| rank(c) < rank(found_at) && c.dtypes == found_at.dtypes);
-    lower.find_map(|claim| {
-        (0..LOWER_RANK_DRAWS).find_map(|round| {
-            let drawn = draw(claim, sampler, round)?;
-            match judge(claim, &drawn) {
-                Trial::Differs(found) if found.contract == contract => Some(found),
-                _ => None,
-            }
+    let mut simpler: Vec<&Arc<Claim>> =
+        claims.iter().filter(|c| simplicity(c) < simplicity(&found.instance)).collect();
+    simpler.sort_by_key(|claim| simplicity(claim));
+    simpler.into_iter().find_map(|claim| {
+        (0..SIMPLER_DRAWS).find_map(|round| match judge(claim, &draw(claim, sampler, round)?) {
+            Trial::Differs(again) if again.contract == found.contract => Some(again),
+            _ => None,
         })
     })
+}
+
+/// The number of axes, then how unusual the dtypes are.
+fn simplicity(claim: &Claim) -> (usize, usize) {
+    let usual = [DType::F32, DType::I64, DType::Bool, DType::I32, DType::F64];
+    let unusual =
+        |(_, dtype): &(Arc<str>, DType)| usual.iter().position(|d| d == dtype).unwrap_or(usual.len());
+    let axes = claim.ranks.iter().map(|(_, extents)| extents.len()).sum();
+    (axes, claim.dtypes.iter().map(unusual).sum())
 }
 
 /// How many inputs were drawn, and on how many both sides were compared.

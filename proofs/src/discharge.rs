@@ -12,7 +12,7 @@ use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::scalar::Value;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::{Fresh, free_syms, free_vars};
+use rtv_semantics::subst::{Fresh, children, free_syms, free_vars};
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{ErrorClass, Form, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
@@ -22,6 +22,9 @@ use rtv_smt::{
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Terms in a condition that is used as a hypothesis.
+const MAX_HYPOTHESIS: usize = 60;
 
 /// The provers of one run.
 pub struct Prover {
@@ -210,8 +213,9 @@ impl<'a> Goal<'a> {
             Guard::Holds(term) => Some(term.clone()),
             Guard::Index(_) => None,
         });
+        let about_data = known.iter().filter(|term| term.as_cond().is_none() && is_small(term));
         let hypotheses: Vec<Term> =
-            self.preconditions().into_iter().chain(known.iter().cloned()).chain(path).collect();
+            self.preconditions().into_iter().chain(about_data.cloned()).chain(path).collect();
         let goal = ValueGoal {
             facts: &facts,
             hypotheses: &hypotheses,
@@ -305,6 +309,19 @@ impl<'a> Goal<'a> {
 /// Whether an obligation is a precondition on data that a definition of this file states.
 pub fn is_precondition(need: &Obligation, file: FileId) -> bool {
     need.at_entry && need.class == ErrorClass::Requires && need.span.file == file
+}
+
+/// Whether a condition is worth being a hypothesis: large ones cost more than they help.
+fn is_small(term: &Term) -> bool {
+    fn count(term: &Term, left: &mut usize) {
+        *left = left.saturating_sub(1);
+        if *left > 0 {
+            children(term).into_iter().for_each(|child| count(child, left));
+        }
+    }
+    let mut left = MAX_HYPOTHESIS;
+    count(term, &mut left);
+    left > 0
 }
 
 /// Whether a condition without parameters and sizes is true.

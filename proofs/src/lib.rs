@@ -30,7 +30,7 @@ mod verdict;
 pub use as_test::as_test;
 pub use check::{Checker, Outcome, Settings, Stage};
 pub use core::{core, operators};
-pub use counterexample::{Counterexample, written};
+pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use expect::Expectation;
 pub use module::{Module, Stated, subject};

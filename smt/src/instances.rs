@@ -15,8 +15,9 @@ use crate::value::ValueGoal;
 /// More instances than this are not made.
 const MAX_INSTANCES: usize = 24;
 
-/// A parameter's element at an index of sizes.
-type Element = (Var, Vec<Size>);
+/// A parameter's element at an index; nothing stands for a place that uses a symbol
+/// bound inside, or is no size.
+type Element = (Var, Vec<Option<Size>>);
 
 /// Instances with the conditions under which they hold.
 pub(crate) fn instances(goal: &ValueGoal, fresh: &mut Fresh) -> Vec<(Cond, Term)> {
@@ -59,15 +60,16 @@ fn conjuncts<'a>(term: &'a Term, into: &mut Vec<&'a Reduce>) {
     }
 }
 
-/// Reads of parameters at sizes that use no symbol bound inside.
+/// Reads of parameters, with what of their indices is known here.
 fn collect_elements(term: &Term, bound: &mut Vec<Sym>, into: &mut Vec<Element>) {
     if let Form::Read(base, index) = term.form()
         && let Form::Var(var) = base.form()
-        && let Some(index) = index.iter().map(|i| i.as_size().cloned()).collect::<Option<Vec<Size>>>()
-        && index.iter().all(|size| bound.iter().all(|sym| !size.mentions(sym)))
-        && !into.iter().any(|(other, at)| other == var && *at == index)
     {
-        into.push((var.clone(), index));
+        let outer = |size: &&Size| bound.iter().all(|sym| !size.mentions(sym));
+        let index: Vec<Option<Size>> = index.iter().map(|i| i.as_size().filter(outer).cloned()).collect();
+        if !into.iter().any(|(other, at)| other == var && *at == index) {
+            into.push((var.clone(), index));
+        }
     }
     let outer = bound.len();
     if let Form::Reduce(Reduce { binders, .. }) = term.form() {
@@ -79,10 +81,10 @@ fn collect_elements(term: &Term, bound: &mut Vec<Sym>, into: &mut Vec<Element>) 
 
 /// The binders' values that make the pattern the index, if each binder stands alone at
 /// some place of the pattern.
-fn matched(universal: &Reduce, pattern: &[Size], index: &[Size]) -> Option<Vec<Size>> {
+fn matched(universal: &Reduce, pattern: &[Option<Size>], index: &[Option<Size>]) -> Option<Vec<Size>> {
     let value = |sym: &Sym| {
-        let place = pattern.iter().position(|size| size.as_sym() == Some(sym))?;
-        index.get(place).cloned()
+        let alone = |size: &Option<Size>| size.as_ref().and_then(Size::as_sym) == Some(sym);
+        index.get(pattern.iter().position(alone)?)?.clone()
     };
     universal.binders.iter().map(|binder| value(&binder.sym)).collect()
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rtv_proofs::{ClaimResult, Module, Outcome, Stage, Stated};
+use rtv_grammar::ast::{DefKind, Item, ItemKind};
+use rtv_proofs::{ClaimResult, Module, Outcome, Stage, subject};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic, FileId};
 
@@ -60,9 +61,8 @@ impl Claim {
         }
     }
 
-    pub fn stated(&self) -> Stated<'_> {
-        let found = self.module.claims().find(|stated| stated.at == self.at);
-        found.expect("invariant: it is a claim of the module")
+    pub fn item(&self) -> &Item {
+        &self.module.items[self.at]
     }
 
     /// Decides it; what is found besides is reported. None where it has no verdict.
@@ -74,7 +74,12 @@ impl Claim {
         let Outcome { diagnostics, mut claims, fault } = checker.item(&self.module, self.at);
         let fault = fault.map(|fault| fault.diagnostic());
         diagnostics.iter().chain(&fault).for_each(|found| reporter.diagnostic(&self.sources, found));
-        Some((claims.pop()?, questions.counts()))
+        let claim = claims.pop();
+        if claim.is_none() && diagnostics.is_empty() {
+            let name = subject(self.item()).map_or(String::new(), |(name, _)| name);
+            reporter.fault(&no_verdict(&name));
+        }
+        Some((claim?, questions.counts()))
     }
 }
 
@@ -83,7 +88,7 @@ fn choose(asked: &str, modules: Vec<Module>, sources: &SourceMap) -> Result<(Mod
     let digits = asked.to_ascii_lowercase();
     let mut meant = Vec::new();
     for (file, module) in modules.iter().enumerate() {
-        for Stated { at, item, name, .. } in module.claims() {
+        for (at, item, name) in claiming(module) {
             let id = module.id(at);
             if name == asked || is_id && id.starts_with(&digits) {
                 let place = sources.place(item.span);
@@ -109,6 +114,20 @@ fn choose(asked: &str, modules: Vec<Module>, sources: &SourceMap) -> Result<(Mod
             Err(placeless(AMBIGUOUS, fact).help(format!("name one by its id: {}{more}", lines.join(", "))))
         }
     }
+}
+
+/// The claims of a module, and the functions that may make one about what they call.
+fn claiming(module: &Module) -> impl Iterator<Item = (usize, &Item, String)> {
+    let is_fn = |item: &Item| matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Fn);
+    module.items.iter().enumerate().filter_map(move |(at, item)| {
+        let (name, kind) = subject(item)?;
+        let calls = || is_fn(item) && module.reached(at).iter().any(|other| is_fn(&module.items[*other]));
+        (kind.is_some() || calls()).then_some((at, item, name))
+    })
+}
+
+fn no_verdict(name: &str) -> Diagnostic {
+    placeless(NO_SUCH_CLAIM, format!("`{name}` makes no claim")).help("what it calls has no preconditions on data")
 }
 
 fn unknown(asked: &str, modules: &[Module]) -> Diagnostic {

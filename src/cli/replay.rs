@@ -49,7 +49,7 @@ impl Replay {
         if !self.as_test {
             return replayed(found, &claim.sources).iter().for_each(|line| reporter.result(line));
         }
-        match as_test(claim.stated().item, found) {
+        match as_test(claim.item(), found) {
             Some(test) => reporter.result(test.trim_end()),
             None => reporter.fault(&no_test(&result.name)),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Verdict};
+use rtv_proofs::{ClaimResult, Counterexample, Verdict, written_out};
 use rtv_semantics::diag::{Diagnostic, Severity, Span};
 use serde::Serialize;
 
@@ -134,7 +134,7 @@ pub fn claim_started(name: &str) -> String {
     Line::ClaimStarted { name }.text()
 }
 
-/// A counterexample; tensors as they print.
+/// A counterexample; inputs as the language writes them.
 #[derive(Serialize)]
 struct Refutation {
     contract: &'static str,
@@ -149,7 +149,7 @@ struct Refutation {
 
 impl From<&Counterexample> for Refutation {
     fn from(found: &Counterexample) -> Refutation {
-        let inputs = found.inputs().map(|(name, tensor)| (name.to_string(), tensor.to_string()));
+        let inputs = found.inputs().map(|(name, tensor)| (name.to_string(), written_out(tensor)));
         Refutation {
             contract: found.contract.name(),
             dtypes: found.dtypes().iter().map(|(name, d)| (name.to_string(), d.name())).collect(),

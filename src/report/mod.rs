@@ -133,7 +133,7 @@ impl Reporter {
 
     pub fn claim_started(&mut self, claim: &str) {
         if self.format == Format::Json {
-            self.out.line(&json::claim_started(claim));
+            self.out.at_once(&(json::claim_started(claim) + "\n"));
         }
     }
 
@@ -144,7 +144,8 @@ impl Reporter {
         self.at_least(claim::exit(claim, proving));
         self.clear();
         match self.format {
-            Format::Json => self.out.line(&json::claim_finished(sources, claim)),
+            // Those who follow a run wait for this.
+            Format::Json => self.out.at_once(&(json::claim_finished(sources, claim) + "\n")),
             Format::Text if self.quiet && claim::as_expected(claim) => {}
             Format::Text => {
                 let text = text::claim(sources, claim, self.verbose, self.out.colored());

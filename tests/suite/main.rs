@@ -14,4 +14,5 @@ mod run;
 mod samples;
 mod scalars;
 mod tidy;
+mod verbs;
 mod workers;

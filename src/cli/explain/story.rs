@@ -10,12 +10,11 @@ use crate::report::Counts;
 /// The statement with what it ranges over, the verdict of each contract, what it rests on
 /// and what it took.
 pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String> {
-    let stated = claim.stated();
-    let place = claim.sources.place(stated.item.span);
+    let place = claim.sources.place(claim.item().span);
     let place = place.map_or(String::new(), |place| format!("{}:{}", place.file, place.line));
     let mut lines = vec![format!("{} {}  {}  {place}", result.kind.name(), result.name, result.id)];
     lines.push(String::new());
-    let text = claim.sources.text(stated.item.span).unwrap_or_default();
+    let text = claim.sources.text(claim.item().span).unwrap_or_default();
     lines.extend(text.lines().map(|line| format!("    {line}")));
     lines.push(String::new());
     lines.extend(quantifiers(claim));
@@ -43,7 +42,7 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
 
 /// `for all sizes N, any number of axes *S, T in f16 f32`
 fn quantifiers(claim: &Claim) -> Option<String> {
-    let item = claim.stated().item;
+    let item = claim.item();
     let generics = match &item.kind {
         ItemKind::Rule(rule) => &rule.generics,
         ItemKind::Def(def) => &def.generics,
@@ -85,7 +84,7 @@ fn rests_on(claim: &Claim) -> Vec<String> {
     });
     let own: Vec<String> = own.collect();
     let operators: Vec<String> =
-        operators(module, claim.stated().item).iter().map(|n| n.to_string()).collect();
+        operators(module, claim.item()).iter().map(|n| n.to_string()).collect();
     let list =
         |what: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
     [list("definitions", own), list("operators", operators)].into_iter().flatten().collect()
