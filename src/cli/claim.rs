@@ -127,7 +127,8 @@ fn claiming(module: &Module) -> impl Iterator<Item = (usize, &Item, String)> {
 }
 
 fn no_verdict(name: &str) -> Diagnostic {
-    placeless(NO_SUCH_CLAIM, format!("`{name}` makes no claim")).help("what it calls has no preconditions on data")
+    placeless(NO_SUCH_CLAIM, format!("`{name}` makes no claim"))
+        .help("what it calls has no preconditions on data")
 }
 
 fn unknown(asked: &str, modules: &[Module]) -> Diagnostic {

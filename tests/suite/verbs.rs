@@ -163,13 +163,15 @@ fn a_function_must_meet_the_preconditions_of_what_it_calls() {
     let folder = Folder::new("calls");
     let callee = "fn root[N](v: f32[N]) -> f32[N] requires all(v >= 0.0) { return sqrt(v) }\n";
     let caller = |requires: &str, value: &str| {
-        format!("rtl 1.0\n{callee}fn g[N](v: f32[N]) -> f32[N] {requires} {{ return root({value}) }}\n")
+        format!(
+            "rtl 1.0\n{callee}fn g[N](v: f32[N], i: i64[N]) -> f32[N] {requires} {{ return root({value}) }}\n"
+        )
     };
     let cases = [
         (caller("", "v"), Some(1), "REFUTED  g "),
         (caller("requires all(v >= 0.0)", "v"), Some(0), "proved  g "),
         (caller("requires all(v >= 0.0)", "flip(v, 0)"), Some(0), "proved  g "),
-        (caller("", "softmax(v, 0)"), Some(0), "checked when it is called"),
+        (caller("requires all(v >= 0.0)", "v[i]"), Some(0), "checked when it is called"),
     ];
     for (text, code, row) in cases {
         folder.file("a.rtl", &text);

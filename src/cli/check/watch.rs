@@ -57,10 +57,12 @@ impl Watched {
     pub fn changes(&self, reporter: &mut Reporter) -> bool {
         reporter.flush();
         while !interrupt::heard() {
-            if snapshot(&self.named) != self.seen {
+            let now = snapshot(&self.named);
+            thread::sleep(INTERVAL);
+            // Not in the middle of being written.
+            if now != self.seen && now == snapshot(&self.named) {
                 return true;
             }
-            thread::sleep(INTERVAL);
         }
         false
     }

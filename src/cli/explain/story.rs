@@ -83,8 +83,7 @@ fn rests_on(claim: &Claim) -> Vec<String> {
         Some(format!("{} (line {line})", subject(item)?.0))
     });
     let own: Vec<String> = own.collect();
-    let operators: Vec<String> =
-        operators(module, claim.item()).iter().map(|n| n.to_string()).collect();
+    let operators: Vec<String> = operators(module, claim.item()).iter().map(|n| n.to_string()).collect();
     let list =
         |what: &str, names: Vec<String>| (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")));
     [list("definitions", own), list("operators", operators)].into_iter().flatten().collect()
