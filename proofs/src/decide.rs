@@ -32,6 +32,9 @@ use std::time::Duration;
 /// Draws before a claim is given to the prover.
 const FIRST_SAMPLES: u64 = 60;
 
+/// So many times the inputs of a proved claim are drawn for one that is not.
+const OPEN_FACTOR: u64 = 5;
+
 /// Draws at each simpler instance to make a counterexample simpler.
 const SIMPLER_DRAWS: u64 = 20;
 
@@ -157,10 +160,12 @@ impl Checker {
             return refuted(result, *found, tried.compared + 1);
         }
         // Proofs are tested too, and what is open is tested the more.
-        let rest = self.settings.samples.saturating_sub(first);
+        let proved = contracts.values().all(|found| found.verdict == Verdict::Proved);
+        let inputs = self.settings.samples.saturating_mul(if proved { 1 } else { OPEN_FACTOR });
+        let rest = inputs.saturating_sub(first);
         if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
             let mut result = refuted(result, *found, tried.compared);
-            if contracts.values().all(|f| f.verdict == Verdict::Proved) && !contracts.is_empty() {
+            if proved && !contracts.is_empty() {
                 result.code = Some(Code(799));
                 result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
             }
@@ -299,7 +304,7 @@ impl Checker {
                 if tried.compared >= wanted || claims.is_empty() {
                     break;
                 }
-                let claim = &claims[tried.draws as usize % claims.len()];
+                let claim = turn(claims, tried.draws as usize);
                 sampler =
                     Sampler::new(self.settings.seed.wrapping_mul(0x9e37_79b9).wrapping_add(tried.draws));
                 let round = tried.draws / claims.len() as u64;
@@ -403,6 +408,18 @@ fn simpler_instance(
             _ => None,
         })
     })
+}
+
+/// The instance of a draw: every other time one of few axes, where most faults show, and
+/// else each in turn.
+fn turn(claims: &[Arc<Claim>], draw: usize) -> &Arc<Claim> {
+    let few = |claim: &&Arc<Claim>| claim.ranks.iter().all(|(_, extents)| extents.len() <= 1);
+    let low = claims.iter().filter(few).count();
+    let turn = draw / 2;
+    match low {
+        1.. if draw % 2 == 0 => claims.iter().filter(few).nth(turn % low).expect("invariant: counted"),
+        _ => &claims[turn % claims.len()],
+    }
 }
 
 /// The number of axes, then how unusual the dtypes are.

@@ -6,7 +6,6 @@ mod questions;
 mod watch;
 mod workers;
 
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,7 +48,7 @@ pub struct Check {
     only: Vec<String>,
     #[command(flatten)]
     effort: Effort,
-    /// Files at work at the same time
+    /// Claims at work at the same time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Write each question to the solver into this folder, as SMT-LIB
@@ -103,7 +102,8 @@ impl Check {
             // What follows from a syntax error is no news, and a name whose definition is
             // not known may mean another thing.
             if parses {
-                found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+                let found = found.iter().chain(&module.directives);
+                found.for_each(|found| reporter.diagnostic(&project.sources, found));
                 modules.push(module);
             } else {
                 broken += module.claims().count();
@@ -136,7 +136,7 @@ impl Check {
             Ok(questions) => Arc::new(questions),
             Err(fault) => return reporter.fault(&fault),
         };
-        let (stage, jobs) = (self.stage(), self.jobs(&modules));
+        let (stage, jobs) = (self.stage(), self.jobs(wanted.len()));
         let (effort, pool) = (self.effort.clone(), pool.clone());
         let work = Work { modules, wanted, stage, effort, pool, questions: questions.clone() };
         reporter.measure(total);
@@ -158,7 +158,7 @@ impl Check {
 
     /// The items to be checked, by place of their file and place in it: everything, or
     /// the claims whose name is asked for.
-    fn selected(&self, modules: &[Module]) -> BTreeSet<(usize, usize)> {
+    fn selected(&self, modules: &[Module]) -> Vec<(usize, usize)> {
         let only = Only::new(&self.only);
         let wanted = |module: &Module, at: usize| {
             self.only.is_empty()
@@ -180,8 +180,8 @@ impl Check {
         }
     }
 
-    fn jobs(&self, modules: &[Module]) -> usize {
+    fn jobs(&self, items: usize) -> usize {
         let jobs = self.jobs.map_or_else(|| thread::available_parallelism().ok(), Some);
-        jobs.map_or(1, NonZeroUsize::get).min(modules.len())
+        jobs.map_or(1, NonZeroUsize::get).min(items)
     }
 }

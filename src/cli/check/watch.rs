@@ -46,7 +46,7 @@ impl Watched {
     }
 
     /// Leaves those places that were not checked as they are now.
-    pub fn keep_changed(&mut self, modules: &[Module], wanted: &mut BTreeSet<(usize, usize)>) {
+    pub fn keep_changed(&mut self, modules: &[Module], wanted: &mut Vec<(usize, usize)>) {
         let key = |(file, at): &(usize, usize)| modules[*file].id(*at);
         let now: BTreeSet<String> = wanted.iter().map(key).collect();
         wanted.retain(|place| !self.checked.contains(&key(place)));

@@ -1,6 +1,5 @@
-//! Files checked side by side, and reported in order.
+//! Claims checked side by side, and reported in order.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -21,15 +20,16 @@ const TICK: Duration = Duration::from_millis(50);
 /// What is to be checked, and how.
 pub struct Work {
     pub modules: Vec<Module>,
-    /// The claims and definitions to check, by place of their file and place in it.
-    pub wanted: BTreeSet<(usize, usize)>,
+    /// The claims and definitions to check, by place of their file and place in it, in the
+    /// order in which they are reported.
+    pub wanted: Vec<(usize, usize)>,
     pub stage: Stage,
     pub effort: Effort,
     pub pool: Arc<Pool>,
     pub questions: Arc<Questions>,
 }
 
-/// What a worker says about a file.
+/// What a worker says about an item.
 pub enum Event {
     /// The item of this name is begun.
     Started(String),
@@ -41,18 +41,18 @@ pub enum Event {
 pub trait Listener {
     /// At once, whatever the order.
     fn live(&mut self, event: &Event);
-    /// Once each, in the order of the files.
+    /// Once each, in the order of the items.
     fn told(&mut self, event: Event);
     /// Time passes. Whether to go on.
     fn goes_on(&mut self) -> bool;
 }
 
-/// An event of the file of this number; `None` when the file is done.
+/// An event of the wanted item of this number; `None` when it is done.
 type Message = (usize, Option<Event>);
 
-/// Checks every file, each by one of `jobs` workers with a checker of its own. A fault of
-/// the solver ends the check of all files. A listener that does not go on is told what
-/// there is; workers still busy then end with the program.
+/// Checks every wanted item, each by one of `jobs` workers with a checker of its own. A
+/// fault of the solver ends the check. A listener that does not go on is told what there
+/// is; workers still busy then end with the program.
 pub fn check(work: &Arc<Work>, jobs: usize, listener: &mut dyn Listener) {
     let shared = Arc::new(Shared { next: AtomicUsize::new(0), stopped: AtomicBool::new(false) });
     let (sender, messages) = mpsc::channel::<Message>();
@@ -63,16 +63,16 @@ pub fn check(work: &Arc<Work>, jobs: usize, listener: &mut dyn Listener) {
         started.expect("invariant: the system can start a thread");
     }
     drop(sender);
-    let mut held: Vec<Vec<Event>> = work.modules.iter().map(|_| Vec::new()).collect();
-    let mut done = vec![false; work.modules.len()];
+    let mut held: Vec<Vec<Event>> = work.wanted.iter().map(|_| Vec::new()).collect();
+    let mut done = vec![false; work.wanted.len()];
     let mut current = 0;
     loop {
         match messages.recv_timeout(TICK) {
-            Ok((file, Some(event))) => {
+            Ok((number, Some(event))) => {
                 listener.live(&event);
-                if file == current { listener.told(event) } else { held[file].push(event) }
+                if number == current { listener.told(event) } else { held[number].push(event) }
             }
-            Ok((file, None)) => done[file] = true,
+            Ok((number, None)) => done[number] = true,
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -84,47 +84,44 @@ pub fn check(work: &Arc<Work>, jobs: usize, listener: &mut dyn Listener) {
         }
         if !listener.goes_on() {
             shared.stopped.store(true, Ordering::Relaxed);
-            held.into_iter().flatten().for_each(|event| listener.told(event));
             break;
         }
     }
+    held.into_iter().flatten().for_each(|event| listener.told(event));
 }
 
 struct Shared {
-    /// The next file that nobody has taken.
+    /// The next wanted item that nobody has taken.
     next: AtomicUsize,
     stopped: AtomicBool,
 }
 
-/// Takes files until there are none, or it is to stop.
+/// Takes items until there are none, or it is to stop.
 fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
-    // Nobody listens any more when the run was interrupted.
-    let say = |file: usize, event: Option<Event>| {
-        let _ = sender.send((file, event));
-    };
     let (asking, observer) = work.questions.clone().asking();
     let checker = work.effort.checker(work.stage, work.pool.clone(), observer);
     while !shared.stopped.load(Ordering::Relaxed) {
-        let file = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(module) = work.modules.get(file) else { return };
-        let mut found = module.directives.clone();
-        for (at, item) in module.items.iter().enumerate() {
-            if !work.wanted.contains(&(file, at)) || shared.stopped.load(Ordering::Relaxed) {
-                continue;
-            }
-            if let Some((name, Some(_))) = subject(item) {
-                asking.about(&name, &module.id(at), item.span);
-                say(file, Some(Event::Started(name)));
-            }
-            let outcome = checker.item(module, at);
-            found.extend(outcome.diagnostics);
-            outcome.claims.into_iter().for_each(|claim| say(file, Some(Event::Finished(Box::new(claim)))));
-            if let Some(fault) = outcome.fault {
-                // One report of it is enough.
-                found.extend((!shared.stopped.swap(true, Ordering::Relaxed)).then(|| fault.diagnostic()));
-            }
+        let number = shared.next.fetch_add(1, Ordering::Relaxed);
+        let Some((file, at)) = work.wanted.get(number) else { return };
+        let module = &work.modules[*file];
+        // Nobody listens any more when the run was interrupted.
+        let say = |event: Option<Event>| {
+            let _ = sender.send((number, event));
+        };
+        if let Some((name, Some(_))) = subject(&module.items[*at]) {
+            asking.about(&name, &module.id(*at), module.items[*at].span);
+            say(Some(Event::Started(name)));
         }
-        say(file, Some(Event::Found(found)));
-        say(file, None);
+        let outcome = checker.item(module, *at);
+        outcome.claims.into_iter().for_each(|claim| say(Some(Event::Finished(Box::new(claim)))));
+        let mut found = outcome.diagnostics;
+        if let Some(fault) = outcome.fault {
+            // One report of it is enough.
+            found.extend((!shared.stopped.swap(true, Ordering::Relaxed)).then(|| fault.diagnostic()));
+        }
+        if !found.is_empty() {
+            say(Some(Event::Found(found)));
+        }
+        say(None);
     }
 }
