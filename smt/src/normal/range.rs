@@ -152,7 +152,7 @@ impl Normal<'_> {
         let idempotent = matches!(algebra.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All);
         idempotent
             && !monomial.factors.iter().any(|f| free_syms(f).contains(sym))
-            && !monomial.guards.iter().any(|g| mentions(g, sym))
+            && !monomial.guards.iter().any(|g| g.mentions(sym))
             && !monomial.binders.iter().any(|b| extent.mentions(&b.sym))
             && self.holds(&Cond::le(&Size::one(), extent))
     }
@@ -224,12 +224,6 @@ fn unit(p: &Size, k: &Sym) -> Option<(bool, Size)> {
     }
     let rest = p - &Size::sym(k).scale(coefficient);
     (!rest.mentions(k)).then(|| (coefficient.is_positive(), rest))
-}
-
-fn mentions(cond: &Cond, sym: &Sym) -> bool {
-    let mut syms = std::collections::BTreeSet::new();
-    cond.collect_syms(&mut syms);
-    syms.contains(sym)
 }
 
 /// Whether the first size that the symbol occurs in increases with it.
