@@ -1,15 +1,16 @@
 //! Deciding the contracts of one instance of a claim, without running it.
 
 use crate::alias::alias;
+use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding};
 use rtv_semantics::alpha::alpha_eq;
-use rtv_semantics::defined::{Guard, Obligation, definedness};
+use rtv_semantics::defined::{Obligation, definedness};
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::Fresh;
-use rtv_semantics::term::{Monoid, Term};
+use rtv_semantics::term::Term;
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
@@ -88,6 +89,7 @@ impl<'a> Goal<'a> {
         // Both sides are compared where the left one is defined.
         if let Ok(left) = &left {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
+            facts.extend(bounds(left, &facts, sizes));
         }
         Goal { claim, sizes, fresh, facts, left, right, model: None }
     }
@@ -213,15 +215,18 @@ impl<'a> Goal<'a> {
         };
         let left = normalize(&left, &facts, self.sizes);
         let right = normalize(&right, &facts, self.sizes);
-        let hypotheses: Vec<Term> = self
+        let mut known: Vec<Term> = self
             .claim
             .requires
             .iter()
             .filter_map(|r| component(&r.cond, &[], &[], &mut self.fresh, Limits::default()).ok())
             .collect();
+        if let Ok(obligations) = &self.left {
+            known.extend(hypotheses(obligations, &self.facts, self.sizes));
+        }
         let goal = ValueGoal {
             facts: &facts,
-            hypotheses: &hypotheses,
+            hypotheses: &known,
             left: &left,
             right: &right,
             mode: self.claim.mode,
@@ -240,12 +245,4 @@ impl<'a> Goal<'a> {
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
         }
     }
-}
-
-/// An obligation with its path, as one closed condition.
-fn closed(o: &Obligation) -> Term {
-    o.path.iter().rev().fold(o.need.clone(), |inner, guard| match guard {
-        Guard::Index(binder) => Term::reduce(Monoid::All, vec![binder.clone()], inner, o.span),
-        Guard::Holds(cond) => Term::if_(cond.clone(), inner, Term::bool(true, o.span), o.span),
-    })
 }

@@ -100,8 +100,8 @@ impl Known<'_> {
         use Scalar::*;
         let dtype = args.first().filter(|arg| is_integer(arg))?.dtype();
         if matches!(fun, Add | Sub | Mul | Neg) {
-            let size = wrapped_size(&Term::scalar(fun, args.to_vec(), span))?;
-            return Some(from_size(size, dtype, span));
+            let size = wrapped_size(&Term::scalar(fun, args.to_vec(), span));
+            return size.map(|size| from_size(size, dtype, span)).or_else(|| without_neutral(fun, args));
         }
         let [a, b] = args else { return None };
         // Nothing is asked before both are known to be sizes.
@@ -128,6 +128,17 @@ impl Known<'_> {
             _ => None,
         }
     }
+}
+
+/// `x + 0`, `x - 0` and `x * 1` are `x`.
+fn without_neutral(fun: Scalar, args: &[Term]) -> Option<Term> {
+    let [a, b] = args else { return None };
+    let neutral = BigInt::from(i32::from(fun == Scalar::Mul));
+    let is_neutral = |t: &Term| matches!(t.form(), Form::Lit(Lit::Int(n)) if *n == neutral);
+    if is_neutral(b) {
+        return Some(a.clone());
+    }
+    (fun != Scalar::Sub && is_neutral(a)).then(|| b.clone())
 }
 
 fn is_integer(term: &Term) -> bool {

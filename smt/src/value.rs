@@ -192,8 +192,10 @@ impl ValueProver {
                 continue;
             }
             let facts = [goal.facts, &[guard]].concat();
-            let (left, right) = (decided(goal.left, &cond, truth), decided(goal.right, &cond, truth));
-            let case = ValueGoal { facts: &facts, left: &left, right: &right, ..*goal };
+            let bare = ValueGoal { facts: &facts, ..*goal };
+            let side = |term: &Term| self.simplified(&decided(term, &cond, truth), &bare);
+            let (left, right) = (side(goal.left), side(goal.right));
+            let case = ValueGoal { left: &left, right: &right, ..bare };
             let answer = match alpha_eq(&left, &right) {
                 true => continue,
                 false => self.cases(&case, depth, budget, splits - 1),
