@@ -7,6 +7,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
 use rtv_semantics::entail::Cond;
+use rtv_semantics::simplify;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::{Binder, Monoid};
@@ -121,6 +122,9 @@ impl Normal<'_> {
                 Cond::NonNeg(p) => (p, false),
                 _ => continue,
             };
+            if fixes && let Some(changed) = self.multiples(monomial, at, p) {
+                return Some(Step::Changed(changed));
+            }
             let Some((sign, rest)) = unit(p, sym) else { continue };
             if fixes {
                 let value = if sign { -&rest } else { rest };
@@ -144,6 +148,38 @@ impl Normal<'_> {
             }
         }
         None
+    }
+
+    /// Of a range `k < n` only those with `d | k + c`: they are `d*q + s`, where `s` is the
+    /// remainder of `-c`. That this is a bijection is checked both ways.
+    fn multiples(&mut self, monomial: &Monomial, at: usize, p: &Size) -> Option<Monomial> {
+        let Binder { sym, extent } = monomial.binders[at].clone();
+        let (dividend, d) = divisibility(p)?;
+        let (sign, rest) = unit(&dividend, &sym)?;
+        let outside = |size: &Size| monomial.binders.iter().all(|b| !size.mentions(&b.sym));
+        if ![&extent, &rest, &d].into_iter().all(outside) || !self.holds(&Cond::le(&Size::one(), &d)) {
+            return None;
+        }
+        let first = if sign { -&rest } else { rest }.floor_mod(&d);
+        let first = simplify::size(&first, &self.facts, &*self.sizes);
+        let count = simplify::size(&(&extent - &first).ceil_div(&d), &self.facts, &*self.sizes);
+        let k = Size::sym(&sym);
+        let (there, back) = (&(&d * &k) + &first, (&k - &first).floor_div(&d));
+        let inside = |n: &Size| Cond::within(&Size::zero(), &k, n);
+        let image = |c: Cond, value: &Size| Subst::new().with_size(&sym, value.clone()).cond(&c);
+        let divides = Cond::eq(p, &Size::zero());
+        let onto = Cond::and([image(inside(&extent), &there), image(divides.clone(), &there)]);
+        let from = Cond::and([image(inside(&count), &back), Cond::eq(&(&(&d * &back) + &first), &k)]);
+        let one_to_one = self.given(vec![inside(&count)], |normal| normal.holds(&onto))
+            && self.given(vec![inside(&extent), divides], |normal| normal.holds(&from));
+        if !one_to_one {
+            return None;
+        }
+        let mut new = self.replaced(monomial, at, &there, Some(count));
+        let known = [&self.facts[..], &ranges(&new.binders)].concat();
+        let simple = |size: &Size| simplify::size(size, &known, &*self.sizes);
+        new.guards = new.guards.iter().map(|g| g.map(&simple)).filter(|g| *g != Cond::True).collect();
+        Some(new)
     }
 
     /// A copy for each index changes nothing, and there is one.
@@ -199,6 +235,15 @@ impl Normal<'_> {
         }
         monomial
     }
+}
+
+/// `p = a - d*(a // d)` up to its sign: `a` and `d`.
+fn divisibility(p: &Size) -> Option<(Size, Size)> {
+    p.terms().iter().flat_map(|(monomial, _)| monomial).find_map(|(atom, _)| {
+        let Atom::Div(a, d) = atom else { return None };
+        let rest = a - &(d * &Size::atom(atom.clone()));
+        (*p == rest || *p == -&rest).then(|| (a.clone(), d.clone()))
+    })
 }
 
 /// The parts of a disjunction made disjoint, each in a copy of the monomial.
