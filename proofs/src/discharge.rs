@@ -2,6 +2,7 @@
 
 use crate::alias::alias;
 use crate::compare::domain;
+use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
@@ -12,7 +13,7 @@ use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::scalar::Value;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::{Fresh, children, free_syms, free_vars};
+use rtv_semantics::subst::{Fresh, free_syms, free_vars};
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{ErrorClass, Form, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
@@ -22,9 +23,6 @@ use rtv_smt::{
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Terms in a condition that is used as a hypothesis.
-const MAX_HYPOTHESIS: usize = 60;
 
 /// The provers of one run.
 pub struct Prover {
@@ -100,6 +98,7 @@ impl<'a> Goal<'a> {
         // Both sides are compared where the left one is defined.
         if let Ok(left) = &left {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
+            facts.extend(bounds(left, &facts, sizes));
         }
         Goal { claim, sizes, fresh, facts, left, right, model: None }
     }
@@ -173,6 +172,7 @@ impl<'a> Goal<'a> {
         let mut facts = self.claim.facts.clone();
         facts.extend(given.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
         let known: Vec<Term> = given.iter().map(closed).collect();
+        let on_data = hypotheses(given, &facts, self.sizes);
         for need in needs {
             let sizes = || {
                 let mut known = facts.clone();
@@ -185,7 +185,7 @@ impl<'a> Goal<'a> {
                     || (need.path.is_empty()
                         && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
             };
-            if !shared() && !sizes() && !self.holds(need, &facts, &known, prover) {
+            if !shared() && !sizes() && !self.holds(need, &facts, &on_data, prover) {
                 return Finding::unknown(match self.claim.kind {
                     ClaimKind::Calls => format!("checked when it is called: {}", need.text),
                     _ => format!("not shown where the other side is defined: {}", need.text),
@@ -213,9 +213,8 @@ impl<'a> Goal<'a> {
             Guard::Holds(term) => Some(term.clone()),
             Guard::Index(_) => None,
         });
-        let about_data = known.iter().filter(|term| term.as_cond().is_none() && is_small(term));
         let hypotheses: Vec<Term> =
-            self.preconditions().into_iter().chain(about_data.cloned()).chain(path).collect();
+            self.preconditions().into_iter().chain(known.iter().cloned()).chain(path).collect();
         let goal = ValueGoal {
             facts: &facts,
             hypotheses: &hypotheses,
@@ -282,10 +281,13 @@ impl<'a> Goal<'a> {
         };
         let left = normalize(&left, &facts, self.sizes);
         let right = normalize(&right, &facts, self.sizes);
-        let hypotheses = self.preconditions();
+        let mut known = self.preconditions();
+        if let Ok(obligations) = &self.left {
+            known.extend(hypotheses(obligations, &self.facts, self.sizes));
+        }
         let goal = ValueGoal {
             facts: &facts,
-            hypotheses: &hypotheses,
+            hypotheses: &known,
             left: &left,
             right: &right,
             mode: self.claim.mode,
@@ -311,19 +313,6 @@ pub fn is_precondition(need: &Obligation, file: FileId) -> bool {
     need.at_entry && need.class == ErrorClass::Requires && need.span.file == file
 }
 
-/// Whether a condition is worth being a hypothesis: large ones cost more than they help.
-fn is_small(term: &Term) -> bool {
-    fn count(term: &Term, left: &mut usize) {
-        *left = left.saturating_sub(1);
-        if *left > 0 {
-            children(term).into_iter().for_each(|child| count(child, left));
-        }
-    }
-    let mut left = MAX_HYPOTHESIS;
-    count(term, &mut left);
-    left > 0
-}
-
 /// Whether a condition without parameters and sizes is true.
 fn evaluates_to_true(cond: &Term, mode: Mode) -> bool {
     let limits = rtv_semantics::eval::Limits { max_steps: 1 << 16, ..Default::default() };
@@ -332,12 +321,4 @@ fn evaluates_to_true(cond: &Term, mode: Mode) -> bool {
         && eval(cond, &Env::new(), domain(mode), &limits).is_ok_and(|value| {
             value.as_tensor().and_then(Tensor::item).and_then(Value::as_bool) == Some(true)
         })
-}
-
-/// An obligation with its path, as one closed condition.
-fn closed(o: &Obligation) -> Term {
-    o.path.iter().rev().fold(o.need.clone(), |inner, guard| match guard {
-        Guard::Index(binder) => Term::reduce(Monoid::All, vec![binder.clone()], inner, o.span),
-        Guard::Holds(cond) => Term::if_(cond.clone(), inner, Term::bool(true, o.span), o.span),
-    })
 }

@@ -24,6 +24,7 @@ mod module;
 mod refute;
 mod replay;
 mod shrink;
+mod strict;
 mod testing;
 mod verdict;
 

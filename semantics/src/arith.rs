@@ -392,18 +392,27 @@ impl Problem {
     }
 }
 
-/// The equations among the facts solved for symbols, one after the other: the
-/// substitution changes no value under the facts.
+/// The equations among the facts, and those that follow from two bounds, solved for
+/// symbols, one after the other: the substitution changes no value under the facts.
 pub(crate) fn solutions(facts: &[Cond]) -> Subst {
     let mut parts = Vec::new();
     facts.iter().for_each(|f| flatten(f, &mut parts));
-    let mut open: Vec<Size> = parts
-        .into_iter()
-        .filter_map(|f| match f {
-            Cond::Zero(p) => Some(p.clone()),
-            _ => None,
-        })
-        .collect();
+    let mut open = Vec::new();
+    for part in &parts {
+        match part {
+            Cond::Zero(p) => open.push(p.clone()),
+            // What is not negative adds up to something not positive: all of it is 0.
+            Cond::NonNeg(p) if nonneg_by_sign(&-p, &is_natural_sym) => {
+                let atoms = p.terms().iter().map(|(m, _)| m.as_slice());
+                open.extend(atoms.filter_map(|m| match m {
+                    [(atom, _)] => Some(Size::atom(atom.clone())),
+                    _ => None,
+                }));
+            }
+            Cond::NonNeg(p) if parts.contains(&&Cond::NonNeg(-p)) => open.push(p.clone()),
+            _ => {}
+        }
+    }
     let mut found: Vec<(Sym, Size)> = Vec::new();
     while let Some((sym, value)) = open.iter().find_map(solved) {
         let step = Subst::new().with_size(&sym, value.clone());

@@ -321,12 +321,17 @@ fn negated(c: &Term) -> Term {
     }
 }
 
-/// `0 <= at < extent`, in i64, where every index dtype and every extent keeps its value.
+/// `0 <= at < extent`, in i64, which has every value of an index dtype. A greater extent
+/// has them all as indices.
 fn data_in_range(at: &Term, extent: &Size, span: Span) -> Term {
     let at = Term::cast(DType::I64, at.clone(), span);
     let size = |s: &Size| Term::cast(DType::I64, Term::size(s.clone(), span), span);
     let low = Term::scalar(Scalar::Le, vec![size(&Size::zero()), at.clone()], span);
-    let high = Term::scalar(Scalar::Lt, vec![at, size(extent)], span);
+    let mut high = Term::scalar(Scalar::Lt, vec![at, size(extent)], span);
+    let beyond = Cond::lt(&Size::from(i64::MAX), extent);
+    if beyond != Cond::False {
+        high = Term::scalar(Scalar::LogicalOr, vec![Term::cond(&beyond, span), high], span);
+    }
     Term::scalar(Scalar::LogicalAnd, vec![low, high], span)
 }
 

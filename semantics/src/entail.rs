@@ -128,6 +128,12 @@ impl Cond {
         })
     }
 
+    pub fn mentions(&self, sym: &Sym) -> bool {
+        let mut syms = BTreeSet::new();
+        self.collect_syms(&mut syms);
+        syms.contains(sym)
+    }
+
     pub fn collect_syms(&self, into: &mut BTreeSet<Sym>) {
         match self {
             Cond::True | Cond::False => {}

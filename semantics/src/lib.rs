@@ -8,14 +8,17 @@
 pub mod alpha;
 pub mod arith;
 pub mod cancel;
+mod convert;
 pub mod defined;
 pub mod diag;
 pub mod dtype;
 pub mod entail;
 pub mod eval;
+pub mod integers;
 mod linear;
 pub mod normal;
 pub mod program;
+mod ranges;
 pub mod sample;
 pub mod scalar;
 pub mod simplify;

@@ -1,13 +1,16 @@
 //! A normal form of unfolded scalars that keeps every bit of the value.
 //!
-//! Simplified under facts; equations between sizes solved; operands of commutative
+//! Simplified under facts; equations between sizes solved; ranges of reductions merged and
+//! split, empty ones gone (see `ranges.rs`); operands of commutative
 //! functions and binders of reductions that may be permuted in an order that does not
 //! depend on names; binders of extent one dropped. Reductions of floats by `sum` and
 //! `prod` keep their order, which is observable.
 
 use crate::alpha::Naming;
 use crate::arith;
+use crate::convert::cast;
 use crate::entail::{Cond, Entails};
+use crate::ranges::Ranges;
 use crate::scalar::Scalar;
 use crate::simplify;
 use crate::size::{Atom, Size};
@@ -21,7 +24,7 @@ const PERMUTED: usize = 3;
 /// The normal form; equal values follow from alpha-equal results, not conversely.
 /// As with [`simplify::term`], the result may be defined in more places.
 pub fn normalize(term: &Term, facts: &[Cond], engine: &dyn Entails) -> Term {
-    let mut fresh = Fresh::above([term]);
+    let mut fresh = Fresh::above([term]).and_above(facts);
     let solutions = arith::solutions(facts);
     let term = solutions.term(term, &mut fresh);
     let mut facts: Vec<Cond> = facts.to_vec();
@@ -50,7 +53,7 @@ impl Normal<'_> {
                 let args = self.terms(args, names);
                 match (fun, args.as_slice()) {
                     (Fun::Scalar(f), _) => ordered(*f, args, term, names),
-                    (Fun::Cast(dtype), [arg]) => Term::cast(*dtype, arg.clone(), span),
+                    (Fun::Cast(dtype), [arg]) => cast(*dtype, arg.clone(), span),
                     (Fun::Item(k), [arg]) => Term::item(*k, arg.clone(), span),
                     (Fun::Op(instance), _) => Term::call(instance.clone(), args, span),
                     (Fun::Cast(_) | Fun::Item(_), _) => term.clone(),
@@ -77,6 +80,14 @@ impl Normal<'_> {
         let free_order = permutable(r.op, whole);
         let extremum = matches!(r.op, Monoid::Max | Monoid::Min);
         let (binders, body) = self.without_units(r, free_order || extremum);
+        let facts = self.facts.clone();
+        let mut ranges =
+            Ranges { binders, body, free_order, facts: &facts, engine: self.engine, fresh: &mut self.fresh };
+        if let Some(ty) = r.body.tensor_type().filter(|_| ranges.empty()) {
+            return r.op.neutral(ty.dtype, span);
+        }
+        ranges.reshape();
+        let Ranges { binders, body, .. } = ranges;
         // A float sum over one element is not the element: `0.0 + -0.0` is `0.0`.
         if binders.is_empty() && (free_order || extremum) {
             return self.term(&body, names);
@@ -85,12 +96,26 @@ impl Normal<'_> {
             if free_order && independent(&binders) { orders(&binders, names) } else { vec![binders] };
         let candidates = orders.into_iter().map(|binders| {
             let mut inner = names.under(&binders);
-            let body = self.term(&body, &mut inner);
+            let body = self.under(&binders, |normal| normal.term(&body, &mut inner));
             let new = Term::reduce(r.op, binders, body, span);
             (names.key(&new), new)
         });
         let least = candidates.min_by_key(|(key, _)| *key);
         least.expect("invariant: at least one order").1
+    }
+
+    /// `f` with the ranges of the binders as facts.
+    fn under<R>(&mut self, binders: &[Binder], f: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = self.facts.clone();
+        for Binder { sym, extent } in binders {
+            self.facts.retain(|fact| !fact.mentions(sym));
+            if !extent.mentions(sym) {
+                self.facts.push(Cond::lt(&Size::sym(sym), extent));
+            }
+        }
+        let result = f(self);
+        self.facts = outer;
+        result
     }
 
     /// Drops binders of extent one. The last one stays where a reduction of one

@@ -10,15 +10,15 @@ use crate::alpha::alpha_eq;
 use crate::arith::{monomial_size, quotient};
 use crate::dtype::DType;
 use crate::entail::{Cond, Entails};
+use crate::integers::{Known, from_size};
 use crate::scalar::Scalar;
-use crate::size::{Atom, Monomial, Size, Sym};
+use crate::size::{Atom, Monomial, Size};
 use crate::subst::lets;
 use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 /// Rounds of rewriting of one size.
 const ROUNDS: usize = 4;
@@ -273,6 +273,27 @@ impl Terms<'_> {
         size(s, &self.facts, self.engine)
     }
 
+    /// With questions to the facts at this place.
+    fn integers<R>(&self, f: impl FnOnce(Known) -> R) -> R {
+        f(Known { holds: &|cond| self.engine.entails(&self.facts, cond) })
+    }
+
+    /// A term whose parts are simplified, with the sizes in it simplified again.
+    fn sizes(&self, term: Term) -> Term {
+        let span = term.span();
+        match term.form() {
+            Form::Size(s) => Term::size(self.size(s), span),
+            Form::Call(Fun::Cast(dtype), args) if dtype.is_int() && args[0].as_size().is_some() => {
+                let size = args[0].as_size().map(|s| self.size(s)).expect("invariant: a size");
+                from_size(size, *dtype, span)
+            }
+            Form::Call(Fun::Scalar(fun), args) if args.iter().all(|a| a.as_size().is_some()) => {
+                Term::scalar(*fun, args.iter().map(|a| self.sizes(a.clone())).collect(), span)
+            }
+            _ => term,
+        }
+    }
+
     fn terms(&mut self, terms: &[Term]) -> Vec<Term> {
         terms.iter().map(|t| self.term(t)).collect()
     }
@@ -293,7 +314,7 @@ impl Terms<'_> {
             Form::Lit(_) | Form::Var(_) => term.clone(),
             Form::Call(Fun::Scalar(fun), args) => self.scalar(*fun, args, term),
             Form::Call(Fun::Cast(dtype), args) => match self.terms(args).as_slice() {
-                [arg] => Term::cast(*dtype, arg.clone(), span),
+                [arg] => self.integers(|known| known.cast(*dtype, arg.clone(), span)),
                 _ => term.clone(),
             },
             Form::Call(Fun::Item(k), args) => match self.terms(args).as_slice() {
@@ -302,8 +323,9 @@ impl Terms<'_> {
             },
             Form::Call(Fun::Op(instance), args) => Term::call(instance.clone(), self.terms(args), span),
             Form::Read(base, index) => {
-                let base = self.term(base);
-                Term::read(base, self.terms(index), span)
+                let (base, index) = (self.term(base), self.terms(index));
+                let index = self.integers(|known| index.into_iter().map(|i| known.index(i)).collect());
+                Term::read(base, index, span)
             }
             Form::Comp(binders, body) => {
                 let (binders, body) = self.under(binders, body);
@@ -333,7 +355,7 @@ impl Terms<'_> {
             // The extent stands outside of the scope of the symbol.
             let range = Cond::lt(&Size::sym(sym), extent);
             new.push(Binder { sym: sym.clone(), extent: self.size(extent) });
-            self.facts.retain(|fact| !mentions(fact, sym));
+            self.facts.retain(|fact| !fact.mentions(sym));
             if !extent.mentions(sym) {
                 self.facts.push(range);
             }
@@ -370,7 +392,9 @@ impl Terms<'_> {
             }
             _ => self.terms(args),
         };
-        let new = folded(fun, &args).unwrap_or_else(|| Term::scalar(fun, args, span));
+        let new = folded(fun, &args)
+            .or_else(|| self.integers(|known| known.call(fun, &args, span)))
+            .map_or_else(|| Term::scalar(fun, args, span), |new| self.sizes(new));
         match new.as_cond() {
             Some(Cond::True) => Term::bool(true, span),
             Some(Cond::False) => Term::bool(false, span),
@@ -381,12 +405,6 @@ impl Terms<'_> {
             None => new,
         }
     }
-}
-
-fn mentions(fact: &Cond, sym: &Sym) -> bool {
-    let mut syms = BTreeSet::new();
-    fact.collect_syms(&mut syms);
-    syms.contains(sym)
 }
 
 /// The conditions on sizes that hold where the boolean scalar is `truth`.

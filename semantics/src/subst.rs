@@ -36,6 +36,14 @@ impl Fresh {
         Fresh(scan.id.saturating_add(1))
     }
 
+    /// Above every symbol of the facts too.
+    pub fn and_above(self, facts: &[Cond]) -> Fresh {
+        let mut syms = BTreeSet::new();
+        facts.iter().for_each(|fact| fact.collect_syms(&mut syms));
+        let highest = syms.iter().map(Sym::id).max().unwrap_or(0);
+        Fresh(self.0.max(highest.saturating_add(1)))
+    }
+
     pub fn id(&mut self) -> u32 {
         let id = self.0;
         self.0 = self.0.checked_add(1).expect("invariant: fewer than 2^32 ids in one run");

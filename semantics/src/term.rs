@@ -12,7 +12,7 @@
 
 use crate::cancel::checkpoint;
 use crate::diag::Span;
-use crate::dtype::DType;
+use crate::dtype::{Category, DType};
 use crate::entail::Cond;
 use crate::scalar::Scalar;
 use crate::size::{Size, Sym};
@@ -128,6 +128,26 @@ impl Monoid {
     pub fn from_name(name: &str) -> Option<Monoid> {
         use Monoid::*;
         [Sum, Prod, Max, Min, Any, All].into_iter().find(|m| m.name() == name)
+    }
+
+    /// The value of an empty reduction.
+    pub fn neutral(self, dtype: DType, span: Span) -> Term {
+        let number = |n: i64| match dtype.category() {
+            Category::Float => Lit::Decimal(n.to_string().into()),
+            Category::Bool => Lit::Bool(n != 0),
+            Category::Int => Lit::Int(n.into()),
+        };
+        let (least, most) = dtype.int_range().unwrap_or((0, 0));
+        let bound = |n: i64, inf: Lit| if dtype.is_float() { inf } else { number(n) };
+        let lit = match self {
+            Monoid::Sum => number(0),
+            Monoid::Prod => number(1),
+            Monoid::Max => bound(least, Lit::NegInf),
+            Monoid::Min => bound(most, Lit::Inf),
+            Monoid::Any => Lit::Bool(false),
+            Monoid::All => Lit::Bool(true),
+        };
+        Term::lit(lit, dtype, span)
     }
 
     /// The scalar function applied between two elements.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use num_traits::Signed;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::integers::fits;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Meaning, Scalar};
 use rtv_semantics::size::{Atom, Size};
@@ -88,6 +89,8 @@ pub(crate) struct Encoder {
     widths: BTreeSet<u32>,
     /// Integers of the data as unbounded ones: dtype, bits, integer.
     ordered: Vec<(DType, Id, Id)>,
+    /// Sizes converted to integers: dtype, bits, size, integer.
+    pub converted: Vec<(DType, Id, Size, Id)>,
     /// Quotients and remainders, by operands and rounding (down, or towards zero).
     divisions: HashMap<(Id, Id, bool), [Option<Id>; 2]>,
     /// By address; the terms are kept, so that no address is used twice.
@@ -124,6 +127,7 @@ impl Encoder {
             known,
             widths: BTreeSet::new(),
             ordered: Vec::new(),
+            converted: Vec::new(),
             divisions: HashMap::new(),
             memo: HashMap::new(),
             depth: 0,
@@ -143,6 +147,7 @@ impl Encoder {
     pub fn close(&mut self) {
         self.laws.close(&mut self.q);
         self.wrap_equations();
+        self.unwrapped();
         for i in 1..self.ordered.len().min(MAX_ORDERED) {
             for j in 0..i {
                 let ((dtype, a, x), (other, b, y)) = (self.ordered[i], self.ordered[j]);
@@ -371,6 +376,22 @@ impl Encoder {
                     let law = self.q.eq(sum, zero);
                     self.q.assert(law);
                 }
+            }
+        }
+    }
+
+    /// Where integers of the data count as unbounded ones: a converted size does too, and is
+    /// that size if the facts say that it fits the dtype.
+    fn unwrapped(&mut self) {
+        let dtypes: BTreeSet<DType> = self.ordered.iter().map(|entry| entry.0).collect();
+        for (dtype, bits, size, value) in std::mem::take(&mut self.converted) {
+            if dtypes.contains(&dtype)
+                && self.q.bits_value(bits, true).is_none()
+                && self.known.holds(&fits(&size, dtype))
+            {
+                let int = self.unbounded(bits, dtype);
+                let same = self.q.eq(int, value);
+                self.q.assert(same);
             }
         }
     }

@@ -308,7 +308,11 @@ impl Encoder {
                 Data::Bool(self.q.not(is_zero))
             }
             (Category::Int, _) => Data::Bits(match size {
-                Some(size) => self.wrapped(size, value, to.bits()),
+                Some(size) => {
+                    let bits = self.wrapped(size, value, to.bits());
+                    self.converted.push((to, bits, size.clone(), value));
+                    bits
+                }
                 None => self.wrap_function(value, to.bits()),
             }),
             (Category::Float, Mode::Real) => {

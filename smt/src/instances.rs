@@ -7,7 +7,7 @@
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
-use rtv_semantics::subst::{Fresh, Subst, children};
+use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term, Var};
 
 use crate::value::ValueGoal;
@@ -80,9 +80,13 @@ fn collect_elements(term: &Term, bound: &mut Vec<Sym>, into: &mut Vec<Element>) 
 }
 
 /// The binders' values that make the pattern the index, if each binder stands alone at
-/// some place of the pattern.
+/// some place of the pattern; one that the body does not look at is 0.
 fn matched(universal: &Reduce, pattern: &[Option<Size>], index: &[Option<Size>]) -> Option<Vec<Size>> {
+    let used = free_syms(&universal.body);
     let value = |sym: &Sym| {
+        if !used.contains(sym) {
+            return Some(Size::zero());
+        }
         let alone = |size: &Option<Size>| size.as_ref().and_then(Size::as_sym) == Some(sym);
         index.get(pattern.iter().position(alone)?)?.clone()
     };

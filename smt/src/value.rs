@@ -14,6 +14,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::normal::normalize;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst};
@@ -131,7 +132,10 @@ impl ValueProver {
         }
         let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
         let mut fresh = above(goal);
-        let mut normal = |term: &Term| normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+        let mut normal = |term: &Term| {
+            let new = normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+            if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
+        };
         let (left, right) = (normal(goal.left), normal(goal.right));
         if alpha_eq(&left, &right) {
             return Ok(ValueAnswer::Equal(Method::Structural));
@@ -158,6 +162,15 @@ impl ValueProver {
         self.compared(goal, depth, budget)
     }
 
+    /// The normal form that keeps every bit, under the facts; it may be defined in more
+    /// places, so only where errors are not compared.
+    fn simplified(&self, term: &Term, goal: &ValueGoal) -> Term {
+        match goal.errors {
+            Errors::Excluded => normalize(term, goal.facts, &*self.sizes),
+            Errors::Compared => term.clone(),
+        }
+    }
+
     /// Case by case, for the conditions on sizes in the two sides; `None` without any.
     fn cases(
         &self,
@@ -179,8 +192,10 @@ impl ValueProver {
                 continue;
             }
             let facts = [goal.facts, &[guard]].concat();
-            let (left, right) = (decided(goal.left, &cond, truth), decided(goal.right, &cond, truth));
-            let case = ValueGoal { facts: &facts, left: &left, right: &right, ..*goal };
+            let bare = ValueGoal { facts: &facts, ..*goal };
+            let side = |term: &Term| self.simplified(&decided(term, &cond, truth), &bare);
+            let (left, right) = (side(goal.left), side(goal.right));
+            let case = ValueGoal { left: &left, right: &right, ..bare };
             let answer = match alpha_eq(&left, &right) {
                 true => continue,
                 false => self.cases(&case, depth, budget, splits - 1),

@@ -4,12 +4,12 @@ use num_rational::BigRational;
 use num_traits::One;
 use rtv_semantics::alpha::alpha_key;
 use rtv_semantics::diag::Span;
-use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::free_syms;
-use rtv_semantics::term::{Binder, Lit, Monoid, Term};
+use rtv_semantics::term::{Binder, Monoid, Term};
 use std::collections::BTreeSet;
 
 use super::monomial::{Algebra, Monomial, integer_literal};
@@ -30,7 +30,7 @@ impl Normal<'_> {
         parts.sort_by_key(alpha_key);
         let combine = algebra.op().scalar();
         let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
-        joined.unwrap_or_else(|| neutral(algebra.op(), dtype, span))
+        joined.unwrap_or_else(|| algebra.op().neutral(dtype, span))
     }
 
     /// A product of the coefficient, the factors without binders, and one sum for each
@@ -110,24 +110,6 @@ fn coefficient(value: &BigRational, dtype: DType, span: Span) -> Term {
     Term::scalar(Scalar::Div, vec![numer, denom], span)
 }
 
-/// The value of an empty reduction.
-fn neutral(op: Monoid, dtype: DType, span: Span) -> Term {
-    let (least, most) = dtype.int_range().unwrap_or((0, 0));
-    let bound = |n: i64, inf: Lit| match dtype.category() {
-        Category::Float => Term::lit(inf, dtype, span),
-        Category::Bool => Term::bool(n != 0, span),
-        Category::Int => Term::lit(Lit::Int(n.into()), dtype, span),
-    };
-    match op {
-        Monoid::Sum => integer_literal(0.into(), dtype, span),
-        Monoid::Prod => integer_literal(1.into(), dtype, span),
-        Monoid::Max => bound(least, Lit::NegInf),
-        Monoid::Min => bound(most, Lit::Inf),
-        Monoid::Any => Term::bool(false, span),
-        Monoid::All => Term::bool(true, span),
-    }
-}
-
 fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
     let span = value.span();
     match Cond::and(guards.iter().cloned()) {
@@ -138,7 +120,7 @@ fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
 
 /// One reduction over all binders.
 fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
-    let none = neutral(op, dtype, span);
+    let none = op.neutral(dtype, span);
     let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
     let body = guarded(&monomial.guards, value, none);
     if monomial.binders.is_empty() {

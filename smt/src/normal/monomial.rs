@@ -3,6 +3,7 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
@@ -115,6 +116,9 @@ impl Normal<'_> {
                 }
                 _ => {}
             },
+            Form::Lit(_) if alpha_eq(term, &algebra.op().neutral(term.dtype(), term.span())) => {
+                return Some(Vec::new());
+            }
             Form::Lit(lit) => {
                 if let Some(number) = number(lit, term.dtype()) {
                     match algebra {

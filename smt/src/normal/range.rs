@@ -7,6 +7,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
 use rtv_semantics::entail::Cond;
+use rtv_semantics::simplify;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::{Binder, Monoid};
@@ -121,6 +122,9 @@ impl Normal<'_> {
                 Cond::NonNeg(p) => (p, false),
                 _ => continue,
             };
+            if fixes && let Some(changed) = self.multiples(monomial, at, p) {
+                return Some(Step::Changed(changed));
+            }
             let Some((sign, rest)) = unit(p, sym) else { continue };
             if fixes {
                 let value = if sign { -&rest } else { rest };
@@ -146,13 +150,45 @@ impl Normal<'_> {
         None
     }
 
+    /// Of a range `k < n` only those with `d | k + c`: they are `d*q + s`, where `s` is the
+    /// remainder of `-c`. That this is a bijection is checked both ways.
+    fn multiples(&mut self, monomial: &Monomial, at: usize, p: &Size) -> Option<Monomial> {
+        let Binder { sym, extent } = monomial.binders[at].clone();
+        let (dividend, d) = divisibility(p)?;
+        let (sign, rest) = unit(&dividend, &sym)?;
+        let outside = |size: &Size| monomial.binders.iter().all(|b| !size.mentions(&b.sym));
+        if ![&extent, &rest, &d].into_iter().all(outside) || !self.holds(&Cond::le(&Size::one(), &d)) {
+            return None;
+        }
+        let first = if sign { -&rest } else { rest }.floor_mod(&d);
+        let first = simplify::size(&first, &self.facts, &*self.sizes);
+        let count = simplify::size(&(&extent - &first).ceil_div(&d), &self.facts, &*self.sizes);
+        let k = Size::sym(&sym);
+        let (there, back) = (&(&d * &k) + &first, (&k - &first).floor_div(&d));
+        let inside = |n: &Size| Cond::within(&Size::zero(), &k, n);
+        let image = |c: Cond, value: &Size| Subst::new().with_size(&sym, value.clone()).cond(&c);
+        let divides = Cond::eq(p, &Size::zero());
+        let onto = Cond::and([image(inside(&extent), &there), image(divides.clone(), &there)]);
+        let from = Cond::and([image(inside(&count), &back), Cond::eq(&(&(&d * &back) + &first), &k)]);
+        let one_to_one = self.given(vec![inside(&count)], |normal| normal.holds(&onto))
+            && self.given(vec![inside(&extent), divides], |normal| normal.holds(&from));
+        if !one_to_one {
+            return None;
+        }
+        let mut new = self.replaced(monomial, at, &there, Some(count));
+        let known = [&self.facts[..], &ranges(&new.binders)].concat();
+        let simple = |size: &Size| simplify::size(size, &known, &*self.sizes);
+        new.guards = new.guards.iter().map(|g| g.map(&simple)).filter(|g| *g != Cond::True).collect();
+        Some(new)
+    }
+
     /// A copy for each index changes nothing, and there is one.
     fn is_idle(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> bool {
         let Binder { sym, extent } = &monomial.binders[at];
         let idempotent = matches!(algebra.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All);
         idempotent
             && !monomial.factors.iter().any(|f| free_syms(f).contains(sym))
-            && !monomial.guards.iter().any(|g| mentions(g, sym))
+            && !monomial.guards.iter().any(|g| g.mentions(sym))
             && !monomial.binders.iter().any(|b| extent.mentions(&b.sym))
             && self.holds(&Cond::le(&Size::one(), extent))
     }
@@ -201,6 +237,15 @@ impl Normal<'_> {
     }
 }
 
+/// `p = a - d*(a // d)` up to its sign: `a` and `d`.
+fn divisibility(p: &Size) -> Option<(Size, Size)> {
+    p.terms().iter().flat_map(|(monomial, _)| monomial).find_map(|(atom, _)| {
+        let Atom::Div(a, d) = atom else { return None };
+        let rest = a - &(d * &Size::atom(atom.clone()));
+        (*p == rest || *p == -&rest).then(|| (a.clone(), d.clone()))
+    })
+}
+
 /// The parts of a disjunction made disjoint, each in a copy of the monomial.
 fn disjoint(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Vec<Monomial> {
     let mut copies = Vec::new();
@@ -224,12 +269,6 @@ fn unit(p: &Size, k: &Sym) -> Option<(bool, Size)> {
     }
     let rest = p - &Size::sym(k).scale(coefficient);
     (!rest.mentions(k)).then(|| (coefficient.is_positive(), rest))
-}
-
-fn mentions(cond: &Cond, sym: &Sym) -> bool {
-    let mut syms = std::collections::BTreeSet::new();
-    cond.collect_syms(&mut syms);
-    syms.contains(sym)
 }
 
 /// Whether the first size that the symbol occurs in increases with it.
