@@ -13,7 +13,7 @@ use crate::replay::replay;
 use crate::shrink::shrink;
 use crate::testing;
 use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
-use rtv_grammar::ast::Item;
+use rtv_grammar::ast::{Arg, Args, Attr, Expr, ExprKind, Item};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::arith::Arith;
 use rtv_semantics::cancel::Cancelled;
@@ -59,6 +59,40 @@ pub struct Task<'m> {
     pub deadline: Deadline,
 }
 
+/// What the author asks for beside a refutation.
+enum Asked {
+    Proof,
+    /// `@tested`: sampling alone.
+    Testing,
+    /// `@trusted("why")`: nothing, for this reason.
+    Trust(String),
+}
+
+impl Asked {
+    /// # Errors
+    /// `@trusted` without its reason.
+    fn of(item: &Item) -> Result<Asked, Diagnostic> {
+        let attr = |name: &str| item.attrs.iter().find(|attr| attr.name.name == name);
+        if let Some(trusted) = attr("trusted") {
+            return match &trusted.args {
+                Some(Args::List(args)) => match args.as_slice() {
+                    [Arg { value: Expr { kind: ExprKind::Str(why), .. }, .. }] => {
+                        Ok(Asked::Trust(why.clone()))
+                    }
+                    _ => Err(without_reason(trusted)),
+                },
+                _ => Err(without_reason(trusted)),
+            };
+        }
+        Ok(if attr("tested").is_some() { Asked::Testing } else { Asked::Proof })
+    }
+}
+
+fn without_reason(attr: &Attr) -> Diagnostic {
+    Diagnostic::error(Code(406), attr.span, "`@trusted` does not say why")
+        .help("name the reason: `@trusted(\"law of the real exponential\")`")
+}
+
 /// What a claim says, instance by instance.
 struct Instances {
     /// Those that are to be proved.
@@ -80,11 +114,15 @@ enum Unstated {
 impl Checker {
     /// The claim's verdict; none where its types are wrong, which the diagnostics say.
     pub(crate) fn claim(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
+        let asked = match Asked::of(task.item) {
+            Ok(asked) => asked,
+            Err(fault) => return (None, vec![fault]),
+        };
         let (mut result, found) = match task.kind {
             ClaimKind::Test => self.test(task),
             ClaimKind::Vjp if self.settings.stage == Stage::Tests => (None, Vec::new()),
             _ => match task.deadline.within(|| self.state(task)) {
-                Ok(Ok(stated)) => (Some(self.decide(task, &stated)), Vec::new()),
+                Ok(Ok(stated)) => (Some(self.decide(task, &stated, &asked)), Vec::new()),
                 Ok(Err(Unstated::Faulty(found))) => (None, found),
                 Ok(Err(Unstated::Undecided(code, why))) => {
                     (Some(self.undecided(task, Some(code), why)), Vec::new())
@@ -109,7 +147,7 @@ impl Checker {
         };
         let first = stated.samples.first()?;
         let states = task.deadline.within(|| states(first)).unwrap_or(true);
-        states.then(|| self.decide(task, &stated)).map(|mut result| {
+        states.then(|| self.decide(task, &stated, &Asked::Proof)).map(|mut result| {
             result.seconds = task.deadline.seconds();
             result
         })
@@ -142,8 +180,8 @@ impl Checker {
         Ok(Instances { claims: Vec::new(), samples: run()?, open: Some((inside.code, reason)) })
     }
 
-    /// Samples, then proves, then samples again.
-    fn decide(&self, task: &Task<'_>, stated: &Instances) -> ClaimResult {
+    /// Samples, then proves if that is asked, then samples again.
+    fn decide(&self, task: &Task<'_>, stated: &Instances, asked: &Asked) -> ClaimResult {
         let mode = stated.samples.first().map_or(Mode::Exact, |c| c.mode);
         let mut result = self.blank(task, mode.name());
         if self.settings.stage == Stage::Types {
@@ -155,7 +193,10 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, first, &mut tried) {
             return refuted(result, *found, tried.compared);
         }
-        let (contracts, model) = self.contracts(task, stated, mode);
+        let (contracts, model) = match asked {
+            Asked::Proof => self.contracts(task, stated, mode),
+            Asked::Testing | Asked::Trust(_) => (BTreeMap::new(), None),
+        };
         if let Some(found) = model.and_then(|model| self.try_model(task, &stated.samples, &model)) {
             return refuted(result, *found, tried.compared + 1);
         }
@@ -174,6 +215,15 @@ impl Checker {
         result.contracts = contracts;
         result.samples = tried.compared;
         self.summarize(&mut result, &stated.claims, mode, &tried);
+        match asked {
+            Asked::Trust(why) if result.verdict != Verdict::Vacuous => {
+                (result.verdict, result.note) = (Verdict::Trusted, format!("\"{why}\""));
+            }
+            Asked::Testing if result.verdict == Verdict::Unknown && tried.compared > 0 => {
+                result.verdict = Verdict::Tested;
+            }
+            _ => {}
+        }
         if result.verdict == Verdict::Unknown {
             result.code = stated.open.as_ref().map(|(code, _)| *code);
         }

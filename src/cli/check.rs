@@ -20,7 +20,7 @@ use rtv_smt::Pool;
 use crate::cli::effort::Effort;
 use crate::cli::interrupt;
 use crate::project::{Project, SourceMap};
-use crate::report::{Exit, Reporter};
+use crate::report::{Exit, Reporter, Require};
 use listener::Telling;
 use only::Only;
 pub use questions::Questions;
@@ -51,6 +51,9 @@ pub struct Check {
     /// Claims at work at the same time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Fail where a claim is less than this, whatever is expected of it
+    #[arg(long, value_enum)]
+    require: Option<Require>,
     /// Write each question to the solver into this folder, as SMT-LIB
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
@@ -140,6 +143,7 @@ impl Check {
         let (effort, pool) = (self.effort.clone(), pool.clone());
         let work = Work { modules, wanted, stage, effort, pool, questions: questions.clone() };
         reporter.measure(total);
+        reporter.require(self.require);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
         let mut telling = Telling { reporter, sources: &sources, deciding, proving, finished: 0 };
         workers::check(&Arc::new(work), jobs, &mut telling);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Verdict};
+use clap::ValueEnum;
+use rtv_proofs::{ClaimResult, Expectation, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 
@@ -14,9 +15,12 @@ const CONTRADICTION: Code = Code(799);
 /// Whether a claim has the verdict its author wrote, about the contract he named.
 pub fn as_expected(claim: &ClaimResult) -> bool {
     let expected = &claim.expected;
-    // What is not proved at a call is checked when it is made.
-    if claim.kind == ClaimKind::Calls && claim.verdict == Verdict::Unknown {
-        return true;
+    match claim.verdict {
+        // What is not proved at a call is checked when it is made.
+        Verdict::Unknown if claim.kind == ClaimKind::Calls => return true,
+        // The claim itself asks for no more.
+        Verdict::Trusted | Verdict::Tested if *expected == Expectation::default() => return true,
+        _ => {}
     }
     let same_contract = expected.contract.is_none_or(|contract| {
         claim.contracts.get(&contract).is_some_and(|found| found.verdict == expected.verdict)
@@ -36,10 +40,25 @@ pub fn exit(claim: &ClaimResult, proving: bool) -> Exit {
     match (claim.verdict, claim.expected.verdict) {
         // Proved, where a refutation was expected: the expectation is refuted.
         (Verdict::Refuted, _) | (Verdict::Proved, Verdict::Refuted) => Exit::Refuted,
-        (Verdict::Trusted, Verdict::Proved) => Exit::Success,
         (Verdict::Unknown | Verdict::Tested, _) if !proving => Exit::Success,
         // A better verdict than expected counts too: the expectation is out of date.
         _ => Exit::Undecided,
+    }
+}
+
+/// The least that every claim must be, beside its expectation.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Require {
+    Proved,
+    Tested,
+}
+
+/// Whether a verdict is less than what is required. What is refuted or vacuous is judged
+/// by its expectation.
+pub fn falls_short(verdict: Verdict, require: Require) -> bool {
+    match require {
+        Require::Proved => matches!(verdict, Verdict::Unknown | Verdict::Tested | Verdict::Trusted),
+        Require::Tested => verdict == Verdict::Unknown,
     }
 }
 

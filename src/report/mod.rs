@@ -20,6 +20,7 @@ use rtv_proofs::ClaimResult;
 use rtv_runtime::io::{UNWRITABLE, placeless};
 use rtv_semantics::diag::Diagnostic;
 
+pub use claim::Require;
 pub use exit::Exit;
 pub use progress::Progress;
 pub use statistics::Counts;
@@ -55,6 +56,7 @@ pub struct Reporter {
     err: Stream,
     exit: Exit,
     progress: Progress,
+    require: Option<Require>,
     meter: Option<Meter>,
     tally: Tally,
     spent: Spent,
@@ -73,6 +75,7 @@ impl Reporter {
             err: Stream::new(Target::Err, color),
             exit: Exit::Success,
             progress,
+            require: None,
             meter: None,
             tally: Tally::default(),
             spent: Spent::default(),
@@ -142,6 +145,9 @@ impl Reporter {
         self.tally.count(claim);
         self.spent.count(claim);
         self.at_least(claim::exit(claim, proving));
+        if self.require.is_some_and(|require| claim::falls_short(claim.verdict, require)) {
+            self.at_least(Exit::Undecided);
+        }
         self.clear();
         match self.format {
             // Those who follow a run wait for this.
@@ -152,6 +158,11 @@ impl Reporter {
                 self.out.text(&text);
             }
         }
+    }
+
+    /// From now on a claim must be so much.
+    pub fn require(&mut self, require: Option<Require>) {
+        self.require = require;
     }
 
     /// From now on the progress over `total` claims is shown, if it is to be.

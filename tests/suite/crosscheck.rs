@@ -94,7 +94,9 @@ fn claims_mean_one_thing_at_symbolic_sizes() {
             for rank in [0, 2] {
                 for dtype in [DType::F32, DType::I8, DType::Bool] {
                     let Some(claim) = claim(&module, item, rank, dtype) else { continue };
-                    (0..6).for_each(|_| instance(&claim, &mut sampler, &mut counts));
+                    // Many sizes make large tensors.
+                    let draws = if claim.syms.len() > 5 { 1 } else { 6 };
+                    (0..draws).for_each(|_| instance(&claim, &mut sampler, &mut counts));
                 }
             }
         }
@@ -161,6 +163,9 @@ struct Subject<'a> {
     domain: Domain,
 }
 
+/// Elements of one tensor that are compared, spread over all of it.
+const MAX_ELEMENTS: usize = 50;
+
 /// What was compared.
 #[derive(Default)]
 struct Counts {
@@ -216,7 +221,8 @@ impl Counts {
         facts.extend(binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)));
         let normal = normalize(&element, &facts, &Arith);
         let mut env = subject.env.clone();
-        for (offset, expected) in value.values().enumerate() {
+        let stride = value.numel().div_ceil(MAX_ELEMENTS).max(1);
+        for (offset, expected) in value.values().enumerate().step_by(stride) {
             let mut rest = offset;
             for (binder, extent) in binders.iter().zip(value.shape()).rev() {
                 env.sizes.insert(binder.sym.clone(), (rest % extent) as i64);

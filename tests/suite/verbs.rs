@@ -144,7 +144,13 @@ fn progress_is_told_plainly_where_asked() {
     let folder = Folder::new("progress");
     folder.file("a.rtl", CLAIMS);
     let plain = folder.run(&["check", "a.rtl", "--progress", "plain"]);
-    assert!(plain.err.contains("[1/3] right: proved") && plain.err.contains("[3/3] halves: refuted"));
+    let lines: Vec<&str> = plain.err.lines().collect();
+    for (number, line) in lines.iter().enumerate() {
+        assert!(line.starts_with(&format!("[{}/3] ", number + 1)), "{lines:?}");
+    }
+    for told in ["right: proved", "wrong: refuted", "halves: refuted"] {
+        assert_eq!(lines.iter().filter(|line| line.ends_with(told)).count(), 1, "{lines:?}");
+    }
     assert_eq!(folder.run(&["check", "a.rtl"]).err, "", "no bar without a terminal");
 }
 
@@ -177,6 +183,32 @@ fn a_function_must_meet_the_preconditions_of_what_it_calls() {
         folder.file("a.rtl", &text);
         let run = folder.run(&["check", "a.rtl"]);
         assert!(run.code == code && run.out.contains(row), "{text}\n{run:?}");
+    }
+}
+
+#[test]
+fn a_claim_may_ask_for_less_than_a_proof_and_a_run_for_more() {
+    let folder = Folder::new("less");
+    let law = "rule r[N](x: f32[N]) upto real { exp(log(x)) => x }";
+    let wrong = "rule r[N](x: f32[N]) upto real { exp(log(x)) => x + 1.0 }";
+    let cases = [
+        (format!("@trusted(\"a law\")\n{law}"), "trusted  r ", [0, 4, 0]),
+        (format!("@tested\n{law}"), "tested  r ", [0, 4, 0]),
+        (law.to_string(), "proved  r ", [0, 0, 0]),
+        (format!("@trusted(\"no law\")\n{wrong}"), "REFUTED  r ", [1, 1, 1]),
+        (
+            "#: expect unknown\nvjp half[N](x: f32[N]) given g { return g }".into(),
+            "unknown  half ",
+            [0, 4, 4],
+        ),
+    ];
+    for (text, row, codes) in cases {
+        folder.file("a.rtl", format!("rtl 1.0\n{text}\n"));
+        for (require, code) in [&[][..], &["--require", "proved"], &["--require", "tested"]].iter().zip(codes)
+        {
+            let run = folder.run(&[&["check", "a.rtl"], *require].concat());
+            assert!(run.code == Some(code) && run.out.contains(row), "{text} {require:?}\n{run:?}");
+        }
     }
 }
 
