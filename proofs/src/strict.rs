@@ -10,6 +10,7 @@
 //! So nothing wraps, and the same for `c - k` from its end. Likewise nothing is less than
 //! `i64(2^63)`, the least number. All this needs that every range has an element.
 
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::{Cond, Entails};
@@ -27,12 +28,15 @@ const MAX_HYPOTHESES: usize = 12;
 
 /// Conditions on sizes that follow from the obligations, beside those that are ones.
 pub(crate) fn bounds(obligations: &[Obligation], facts: &[Cond], engine: &dyn Entails) -> Vec<Cond> {
-    let mut known = facts.to_vec();
+    let (mut known, mut held) = (facts.to_vec(), Vec::new());
     for obligation in obligations {
         if obligation.need.as_cond().is_some() || !free_vars(&obligation.need).is_empty() {
             continue;
         }
-        let Some(universal) = Universal::of(obligation, &known, engine) else { continue };
+        let Some(universal) = Universal::of(obligation, &held, &known, engine) else { continue };
+        if obligation.path.iter().all(|guard| matches!(guard, Guard::Holds(_))) {
+            held.push(obligation.need.clone());
+        }
         let ranges = universal.binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent));
         let inside: Vec<Cond> = known.iter().cloned().chain(ranges).collect();
         let body = simplify::term(&universal.body, &inside, engine);
@@ -83,8 +87,9 @@ struct Universal {
 }
 
 impl Universal {
-    /// If the branches on the way are taken for all indices, and no range depends on an index.
-    fn of(obligation: &Obligation, facts: &[Cond], engine: &dyn Entails) -> Option<Universal> {
+    /// If the branches on the way are taken for all indices, by the facts or since what they
+    /// ask is `held`, and no range depends on an index.
+    fn of(obligation: &Obligation, held: &[Term], facts: &[Cond], engine: &dyn Entails) -> Option<Universal> {
         let mut binders: Vec<Binder> = Vec::new();
         let mut known = facts.to_vec();
         for guard in &obligation.path {
@@ -93,6 +98,7 @@ impl Universal {
                     known.push(Cond::lt(&Size::sym(&binder.sym), &binder.extent));
                     binders.push(binder.clone());
                 }
+                Guard::Holds(cond) if held.iter().any(|known| alpha_eq(known, cond)) => {}
                 Guard::Holds(cond) => {
                     let cond = simplify::term(cond, &known, engine);
                     let taken = matches!(cond.form(), Form::Lit(Lit::Bool(true)));

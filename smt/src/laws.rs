@@ -6,6 +6,7 @@
 //! the instance. Functions without a law are uninterpreted: equal arguments give
 //! equal values.
 
+use num_rational::BigRational;
 use num_traits::{One, Signed, Zero};
 
 use crate::poly::{Poly, add, mul, neg, number, poly};
@@ -29,6 +30,8 @@ pub(crate) struct Laws {
     erfs: Vec<(Id, Id)>,
     /// `(x, sin x, cos x)`
     waves: Vec<(Id, Id, Id)>,
+    /// `(x, floor x)`
+    floors: Vec<(Id, Id)>,
 }
 
 impl Laws {
@@ -142,6 +145,9 @@ impl Laws {
         let below = q.lt(x, next);
         let law = q.and([at_most, below]);
         q.assert(law);
+        if !self.floors.contains(&(x, whole)) {
+            self.floors.push((x, whole));
+        }
         whole
     }
 
@@ -160,6 +166,7 @@ impl Laws {
     pub(crate) fn close(&self, q: &mut Query) {
         self.order(q);
         self.sums(q);
+        self.shifts(q);
         for (i, &(x, a)) in self.erfs.iter().enumerate() {
             for &(y, b) in &self.erfs[..i] {
                 if opposite(q, x, y) {
@@ -180,6 +187,32 @@ impl Laws {
                     q.assert(odd);
                     q.assert(even);
                 }
+            }
+        }
+    }
+
+    /// `floor(x + n) = floor x + n` for whole `n`, where `y * (1 / y)` counts as 1 if `y` is
+    /// not 0.
+    fn shifts(&self, q: &mut Query) {
+        let floors = &self.floors[..self.floors.len().min(MAX_PAIRS)];
+        for (i, &(x, a)) in floors.iter().enumerate() {
+            for &(y, b) in &floors[..i] {
+                let difference = |x: &Poly, y: &Poly| Some(add(x.clone(), neg(y)));
+                let Some(difference) = both(&poly(q, x), &poly(q, y), difference) else { continue };
+                let divisors = divisors(q, &difference);
+                let rest = cancelled(q, difference, &divisors);
+                let shift = match rest.len() {
+                    0 => Some(BigRational::zero()),
+                    1 => rest.get(&Vec::new()).filter(|n| n.is_integer()).cloned(),
+                    _ => None,
+                };
+                let Some(shift) = shift else { continue };
+                let (zero, shift) = (q.ratio(0, 1), q.int(shift.to_integer()));
+                let moved = q.add(b, shift);
+                let mut cases: Vec<Id> = divisors.iter().map(|&y| q.eq(y, zero)).collect();
+                cases.push(q.eq(a, moved));
+                let law = q.or(cases);
+                q.assert(law);
             }
         }
     }
@@ -214,7 +247,7 @@ impl Laws {
             for (j, b) in pairs[..=i].iter().enumerate() {
                 let sum = both(&polys[i].0, &polys[j].0, |x, y| Some(add(x.clone(), y.clone())));
                 let product = both(&polys[i].1, &polys[j].1, mul)
-                    .map(|product| cancelled(q, product, [a.value, b.value]));
+                    .map(|product| cancelled(q, product, &[a.value, b.value]));
                 for (k, c) in pairs.iter().enumerate() {
                     let adds = sum.is_some() && sum == polys[k].0;
                     let multiplies = product.is_some() && product == polys[k].1;
@@ -244,10 +277,10 @@ fn both(a: &Option<Poly>, b: &Option<Poly>, combine: impl Fn(&Poly, &Poly) -> Op
 
 /// `x * (1 / x) = 1` for those atoms `x` that are known not to be zero where the
 /// result is used.
-fn cancelled(q: &Query, product: Poly, nonzero: [Id; 2]) -> Poly {
+fn cancelled(q: &Query, product: Poly, nonzero: &[Id]) -> Poly {
     let mut reduced = Poly::new();
     for (mut monomial, coefficient) in product {
-        for x in nonzero {
+        for &x in nonzero {
             let inverse = q.known_inverse(x);
             while let Some(at) = monomial.iter().position(|&atom| atom == x)
                 && let Some(by) = monomial.iter().position(|&atom| Some(atom) == inverse)
@@ -259,6 +292,18 @@ fn cancelled(q: &Query, product: Poly, nonzero: [Id; 2]) -> Poly {
         reduced = add(reduced, Poly::from([(monomial, coefficient)]));
     }
     reduced
+}
+
+/// The atoms that stand beside their inverse in some monomial.
+fn divisors(q: &Query, sum: &Poly) -> Vec<Id> {
+    let mut found = Vec::new();
+    for monomial in sum.keys() {
+        let inverted = |x: &&Id| q.known_inverse(**x).is_some_and(|inverse| monomial.contains(&inverse));
+        found.extend(monomial.iter().filter(inverted).copied());
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn opposite(q: &Query, x: Id, y: Id) -> bool {

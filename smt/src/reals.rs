@@ -176,8 +176,13 @@ impl Encoder {
             Meaning::FloorDiv | Meaning::TruncDiv | Meaning::Remainder | Meaning::Fmod => {
                 let floors = matches!(meaning, Meaning::FloorDiv | Meaning::Remainder);
                 let quotient = self.q.ext_div(x, y);
-                let rounding = if floors { Meaning::Floor } else { Meaning::Trunc };
-                let whole = self.whole(rounding, quotient.val);
+                let whole = match floors {
+                    true => self.whole(Meaning::Floor, quotient.val),
+                    false => {
+                        let negative = self.quotient_is_negative(x.val, y.val);
+                        self.truncated(quotient.val, negative)
+                    }
+                };
                 let val = if matches!(meaning, Meaning::FloorDiv | Meaning::TruncDiv) {
                     whole
                 } else {
@@ -296,8 +301,7 @@ impl Encoder {
             Meaning::Trunc => {
                 let zero = self.q.ratio(0, 1);
                 let negative = self.q.lt(x, zero);
-                let (up, down) = (self.whole(Meaning::Ceil, x), self.whole(Meaning::Floor, x));
-                self.q.ite(negative, up, down)
+                self.truncated(x, negative)
             }
             _ => {
                 // floor(x + 1/2), and one less where that is a tie and odd.
@@ -314,6 +318,20 @@ impl Encoder {
                 self.q.ite(down, lower, up_real)
             }
         }
+    }
+
+    fn truncated(&mut self, x: Id, negative: Id) -> Id {
+        let (up, down) = (self.whole(Meaning::Ceil, x), self.whole(Meaning::Floor, x));
+        self.q.ite(negative, up, down)
+    }
+
+    /// Whether `x / y < 0`, without the quotient, which is not linear.
+    fn quotient_is_negative(&mut self, x: Id, y: Id) -> Id {
+        let zero = self.q.ratio(0, 1);
+        let (x_down, x_up) = (self.q.lt(x, zero), self.q.lt(zero, x));
+        let (y_down, y_up) = (self.q.lt(y, zero), self.q.lt(zero, y));
+        let (down_up, up_down) = (self.q.and([x_down, y_up]), self.q.and([x_up, y_down]));
+        self.q.or([down_up, up_down])
     }
 
     /// `finite` where all arguments are finite; elsewhere, and where it is `None`,

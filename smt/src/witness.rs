@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_goal_that_divides_by_zero_does_not_hold() {
         let d = sym(0, "d");
-        let quotient = Size::int(4).div(&Size::sym(&d));
+        let quotient = Size::int(4).floor_div(&Size::sym(&d));
         let goal = Cond::le(&Size::zero(), &quotient);
         assert_eq!(witness(&[], &goal), Some(vec![(d, BigInt::from(0))]));
     }

@@ -7,6 +7,7 @@ use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
+use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
 use super::{Normal, ranges};
@@ -32,6 +33,11 @@ impl Algebra {
             Algebra::Ring => Monoid::Sum,
             Algebra::Monoid(op) => op,
         }
+    }
+
+    /// Whether an element counts once, however often it is there.
+    pub fn is_idempotent(self) -> bool {
+        matches!(self.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All)
     }
 }
 
@@ -69,6 +75,9 @@ impl Normal<'_> {
     pub(super) fn monomials(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
         let mut all = self.read(term, algebra)?;
         all.retain(|monomial| algebra != Algebra::Ring || !monomial.coefficient.is_zero());
+        if algebra.is_idempotent() {
+            absorb(&mut all);
+        }
         self.spend(all.len())?;
         (all.len() <= MAX_MONOMIALS).then_some(all)
     }
@@ -94,6 +103,16 @@ impl Normal<'_> {
                     let mut all = self.monomials(a, algebra)?;
                     all.extend(self.monomials(b, algebra)?);
                     return Some(all);
+                }
+                (Scalar::LogicalAnd, [a, b], Algebra::Monoid(Monoid::Any))
+                | (Scalar::LogicalOr, [a, b], Algebra::Monoid(Monoid::All)) => {
+                    if let Some((cond, other)) = self.beside_condition(a, b) {
+                        let neutral = algebra.op().neutral(DType::Bool, term.span());
+                        return match fun {
+                            Scalar::LogicalAnd => self.branches(&cond, other, &neutral, algebra),
+                            _ => self.branches(&cond, &neutral, other, algebra),
+                        };
+                    }
                 }
                 (Scalar::Sub, [a, b], Algebra::Ring) => {
                     let mut all = self.monomials(a, algebra)?;
@@ -162,6 +181,16 @@ impl Normal<'_> {
         Some(all)
     }
 
+    /// The operand that is a condition on sizes, and the other one if it may stay out where
+    /// the condition decides: it is neither undefined nor an error.
+    fn beside_condition<'t>(&self, a: &'t Term, b: &'t Term) -> Option<(Cond, &'t Term)> {
+        let pair = |a: &Term, b: &'t Term| {
+            let cond = a.as_cond().filter(|cond| self.total(cond))?;
+            self.is_tame(b).then_some((cond, b))
+        };
+        pair(a, b).or_else(|| pair(b, a))
+    }
+
     fn branches(
         &mut self,
         cond: &Cond,
@@ -205,7 +234,11 @@ impl Normal<'_> {
         if let [(guards, whole)] = all.as_slice()
             && guards.is_empty()
         {
-            let whole = self.inside(whole);
+            // A reduction by another function has a normal form of its own.
+            let whole = match whole.form() {
+                Form::Reduce(_) => self.term(whole),
+                _ => self.inside(whole),
+            };
             return self.fit(&whole, algebra).then(|| vec![Monomial::of(vec![whole])]);
         }
         let mut monomials = Vec::new();
@@ -255,6 +288,33 @@ fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
         Form::Call(Fun::Scalar(Scalar::Neg), args) => args.iter().for_each(|a| summands(a, !negative, into)),
         _ if negative => into.push(Term::scalar(Scalar::Neg, vec![term.clone()], span)),
         _ => into.push(term.clone()),
+    }
+}
+
+/// Drops what is there anyhow: copies, or nothing, of an element that another monomial is.
+fn absorb(monomials: &mut Vec<Monomial>) {
+    let elements = |monomials: &[Monomial]| -> Vec<Option<Term>> {
+        let plain = |m: &Monomial| m.binders.is_empty() && m.guards.is_empty();
+        monomials.iter().map(|m| m.factors.first().filter(|_| plain(m)).cloned()).collect()
+    };
+    let mut at = 0;
+    while let Some(monomial) = monomials.get(at) {
+        let copies = monomial.factors.first().filter(|factor| {
+            let syms = free_syms(factor);
+            monomial.binders.iter().all(|b| !syms.contains(&b.sym))
+        });
+        let others = elements(monomials);
+        let there = |f: &Term| {
+            others
+                .iter()
+                .enumerate()
+                .any(|(k, other)| k != at && other.as_ref().is_some_and(|o| alpha_eq(o, f)))
+        };
+        if copies.is_some_and(there) {
+            monomials.remove(at);
+        } else {
+            at += 1;
+        }
     }
 }
 

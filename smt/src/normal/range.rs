@@ -10,7 +10,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::simplify;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
-use rtv_semantics::term::{Binder, Monoid};
+use rtv_semantics::term::Binder;
 
 use super::monomial::{Algebra, Monomial};
 use super::{Normal, ranges};
@@ -185,8 +185,7 @@ impl Normal<'_> {
     /// A copy for each index changes nothing, and there is one.
     fn is_idle(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> bool {
         let Binder { sym, extent } = &monomial.binders[at];
-        let idempotent = matches!(algebra.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All);
-        idempotent
+        algebra.is_idempotent()
             && !monomial.factors.iter().any(|f| free_syms(f).contains(sym))
             && !monomial.guards.iter().any(|g| g.mentions(sym))
             && !monomial.binders.iter().any(|b| extent.mentions(&b.sym))
