@@ -4,7 +4,7 @@ use crate::check::{Checker, Stage};
 use crate::choices::{choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::discharge::{Prover, is_precondition};
+use crate::discharge::{Prover, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
@@ -262,7 +262,11 @@ impl Checker {
         claims: &[Arc<Claim>],
         into: &mut BTreeMap<Contract, Finding>,
     ) -> Option<ValueModel> {
+        let mut proved: Option<&Claim> = None;
         for claim in claims {
+            if proved.is_some_and(|proved| holds_alike(claim, proved)) {
+                continue;
+            }
             let (found, model) = prover.contracts(claim);
             for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
@@ -281,6 +285,7 @@ impl Checker {
                 }
                 return model;
             }
+            proved = proved.or(Some(claim));
         }
         None
     }

@@ -3,12 +3,13 @@
 use crate::alias::alias;
 use crate::compare::domain;
 use crate::strict::{bounds, closed, hypotheses};
-use crate::verdict::{Contract, Finding};
+use crate::verdict::{Contract, Finding, Verdict};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
 use rtv_semantics::diag::FileId;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::eval::{Env, eval};
+use rtv_semantics::movement::moves_alike;
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::scalar::Value;
@@ -61,7 +62,7 @@ impl Prover {
             found.insert(Contract::Error, goal.calls(&self.values));
             return (found, None);
         }
-        found.insert(Contract::DType, goal.dtype(claim.lhs.ty(), claim.rhs.ty()));
+        found.insert(Contract::DType, same_dtypes(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Error, goal.error(&self.values));
         found.insert(Contract::Value, goal.value(&self.values));
@@ -101,17 +102,6 @@ impl<'a> Goal<'a> {
             facts.extend(bounds(left, &facts, sizes));
         }
         Goal { claim, sizes, fresh, facts, left, right, model: None }
-    }
-
-    fn dtype(&self, left: &Type, right: &Type) -> Finding {
-        match (left, right) {
-            (Type::Size, Type::Size) => Finding::proved("types"),
-            (Type::Tensor(a), Type::Tensor(b)) if a.dtype == b.dtype => Finding::proved("types"),
-            (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
-                a.iter().zip(b).map(|(a, b)| self.dtype(a, b)).fold(Finding::proved("types"), Finding::and)
-            }
-            _ => Finding::unknown(format!("`{left}` and `{right}` have different dtypes")),
-        }
     }
 
     fn shape(&mut self, left: &Type, right: &Type) -> Finding {
@@ -306,6 +296,30 @@ impl<'a> Goal<'a> {
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
         }
     }
+}
+
+/// Whether two results have the same dtypes, whatever their shapes.
+fn same_dtypes(left: &Type, right: &Type) -> Finding {
+    match (left, right) {
+        (Type::Size, Type::Size) => Finding::proved("types"),
+        (Type::Tensor(a), Type::Tensor(b)) if a.dtype == b.dtype => Finding::proved("types"),
+        (Type::Tuple(a), Type::Tuple(b)) if a.len() == b.len() => {
+            a.iter().zip(b).map(|(a, b)| same_dtypes(a, b)).fold(Finding::proved("types"), Finding::and)
+        }
+        _ => Finding::unknown(format!("`{left}` and `{right}` have different dtypes")),
+    }
+}
+
+/// Whether an instance holds because another one does, which was proved: both sides only
+/// move data, at whatever dtype; see Note [Movement].
+pub fn holds_alike(claim: &Claim, proved: &Claim) -> bool {
+    let sides = |claim: &Claim| claim.requires.is_empty() && claim.kind == ClaimKind::Rule;
+    sides(claim)
+        && sides(proved)
+        && claim.facts == proved.facts
+        && moves_alike(&claim.lhs, &proved.lhs)
+        && moves_alike(&claim.rhs, &proved.rhs)
+        && same_dtypes(claim.lhs.ty(), claim.rhs.ty()).verdict == Verdict::Proved
 }
 
 /// Whether an obligation is a precondition on data that a definition of this file states.

@@ -16,6 +16,7 @@ pub mod entail;
 pub mod eval;
 pub mod integers;
 mod linear;
+pub mod movement;
 pub mod normal;
 pub mod program;
 mod ranges;

@@ -25,7 +25,8 @@ use crate::z3_backend;
 pub const Z3_VERSION: &str = "5.4.";
 
 /// Limits of one question. The resource limit makes an answer repeatable; the time
-/// limit bounds how long it takes. Zero means no limit.
+/// limit bounds how long it takes, and is wide enough that on a busy machine too the
+/// resource limit is met first. Zero means no limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Budget {
     /// Z3's own count of work; the same count can be one second or ten.
@@ -35,9 +36,20 @@ pub struct Budget {
 
 impl Budget {
     /// For deciding whether a branch is worth keeping; an `unknown` costs little.
-    pub const PRUNE: Budget = Budget { rlimit: 3_000_000, timeout_ms: 300 };
+    pub const PRUNE: Budget = Budget { rlimit: 3_000_000, timeout_ms: 1_000 };
+    /// For what may be tried another way.
+    pub const ATTEMPT: Budget = Budget { rlimit: 12_000_000, timeout_ms: 3_000 };
     /// For obligations, where an `unknown` ends the proof.
-    pub const OBLIGATION: Budget = Budget { rlimit: 40_000_000, timeout_ms: 3_000 };
+    pub const OBLIGATION: Budget = Budget { rlimit: 20_000_000, timeout_ms: 10_000 };
+
+    /// Not more than another, which has limits.
+    pub(crate) fn least(self, other: Budget) -> Budget {
+        let least = |own, other| if own == 0 { other } else { u32::min(own, other) };
+        Budget {
+            rlimit: least(self.rlimit, other.rlimit),
+            timeout_ms: least(self.timeout_ms, other.timeout_ms),
+        }
+    }
 
     /// One half, not less than one unit of what is limited.
     pub(crate) fn halved(self) -> Budget {

@@ -144,16 +144,21 @@ impl ValueProver {
         // An error that only the normal form has must not excuse a difference.
         let written = Some(goal.written.unwrap_or((goal.left, goal.right)));
         let reduced = ValueGoal { left: &left, right: &right, written, ..*goal };
-        let split_first = [&left, &right].into_iter().any(multiplies_integers);
         let proved = |answer: &Result<ValueAnswer, Reason>| matches!(answer, Ok(ValueAnswer::Equal(_)));
-        if split_first && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
+        // What is hard as a whole is often easy case by case.
+        let splits = [&left, &right].into_iter().any(|side| first_condition(side).is_some());
+        let whole_first = ![&left, &right].into_iter().any(multiplies_integers);
+        if splits && whole_first && depth == 0 {
+            let answer = self.compared(&reduced, depth, budget.least(Budget::ATTEMPT));
+            if proved(&answer) {
+                return answer;
+            }
+        }
+        if splits && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
             return answer;
         }
         let answer = self.compared(&reduced, depth, budget);
         if proved(&answer) {
-            return answer;
-        }
-        if !split_first && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
             return answer;
         }
         if same || depth > 0 {
