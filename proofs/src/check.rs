@@ -12,10 +12,10 @@ use crate::testing;
 use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
@@ -112,7 +112,7 @@ impl Checker {
     }
 
     fn engine(&self) -> &dyn Entails {
-        self.prover.as_ref().map_or(&Arith, |p| p.entails())
+        self.prover.as_ref().map_or(&Guessing, |p| p.entails())
     }
 
     /// Checks the items whose name is wanted; `finished` sees each result when it is
@@ -454,7 +454,7 @@ impl Checker {
     }
 
     fn test(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
-        let mut lower = Lower::new(&task.module.defs, &Arith);
+        let mut lower = Lower::new(&task.module.defs, &Guessing);
         let test = lower.test(task.item);
         let mut diagnostics = lower.take_diagnostics();
         let Some(test) = test.filter(|_| !diagnostics.iter().any(Diagnostic::is_error)) else {

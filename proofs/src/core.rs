@@ -5,9 +5,9 @@ use crate::module::Module;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::core_text;
 use rtv_grammar::lower::{Choice, Lower, Ranks};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::guess::Guessing;
 
 /// The core of functions, rules and decompositions, at f32 where a dtype is open, with
 /// rank variables as groups.
@@ -15,7 +15,7 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
     let (mut texts, mut diagnostics) = (Vec::new(), Vec::new());
     for item in &module.items {
         let Some(choice) = shown_choice(item) else { continue };
-        let mut lower = Lower::new(&module.defs, &Arith);
+        let mut lower = Lower::new(&module.defs, &Guessing);
         let text = match &item.kind {
             ItemKind::Def(def) if !wanted(&def.name.parts[0].name) => None,
             ItemKind::Rule(rule) if !wanted(&rule.name.name) => None,

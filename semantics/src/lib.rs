@@ -13,6 +13,7 @@ pub mod diag;
 pub mod dtype;
 pub mod entail;
 pub mod eval;
+pub mod guess;
 pub mod integers;
 mod linear;
 pub mod normal;
