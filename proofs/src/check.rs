@@ -9,11 +9,11 @@ use crate::module::{Module, subject};
 use crate::verdict::ClaimResult;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Lower, Ranks, has_rank_variables};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::ClaimKind;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::ErrorClass;
@@ -85,7 +85,7 @@ impl Checker {
     }
 
     pub(crate) fn engine(&self) -> &dyn Entails {
-        self.prover.as_ref().map_or(&Arith, |p| p.entails())
+        self.prover.as_ref().map_or(&Guessing, |p| p.entails())
     }
 
     /// Checks every item of a module.

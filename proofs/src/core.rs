@@ -5,9 +5,9 @@ use crate::module::Module;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::core_text;
 use rtv_grammar::lower::{Choice, Lower, Ranks};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::subst::children;
 use rtv_semantics::term::{Form, Fun, Term};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
     let (mut texts, mut diagnostics) = (Vec::new(), Vec::new());
     for item in &module.items {
         let Some(choice) = shown_choice(item) else { continue };
-        let mut lower = Lower::new(&module.defs, &Arith);
+        let mut lower = Lower::new(&module.defs, &Guessing);
         let text = match &item.kind {
             ItemKind::Def(def) if !wanted(&def.name.parts[0].name) => None,
             ItemKind::Rule(rule) if !wanted(&rule.name.name) => None,
@@ -42,7 +42,8 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
 /// choice.
 pub fn operators(module: &Module, item: &Item) -> BTreeSet<Arc<str>> {
     let mut found = Operators::default();
-    let claim = shown_choice(item).and_then(|choice| Lower::new(&module.defs, &Arith).claim(item, &choice));
+    let claim =
+        shown_choice(item).and_then(|choice| Lower::new(&module.defs, &Guessing).claim(item, &choice));
     claim.iter().flat_map(|claim| [&claim.lhs, &claim.rhs]).for_each(|side| found.visit(side));
     found.names
 }

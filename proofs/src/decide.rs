@@ -15,11 +15,11 @@ use crate::testing;
 use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
 use rtv_grammar::ast::{Arg, Args, Attr, Expr, ExprKind, Item};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::DType;
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
@@ -393,7 +393,7 @@ impl Checker {
     }
 
     fn test(&self, task: &Task<'_>) -> (Option<ClaimResult>, Vec<Diagnostic>) {
-        let mut lower = Lower::new(&task.module.defs, &Arith);
+        let mut lower = Lower::new(&task.module.defs, &Guessing);
         let test = task.deadline.within(|| lower.test(task.item));
         let mut diagnostics = lower.take_diagnostics();
         let test = match test {

@@ -144,3 +144,80 @@ fn without_neutral(fun: Scalar, args: &[Term]) -> Option<Term> {
 fn is_integer(term: &Term) -> bool {
     matches!(term.ty(), Type::Tensor(t) if t.shape.is_empty() && t.dtype.is_int())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::FileId;
+    use crate::eval::{Datum, Env, Limits, eval};
+    use crate::scalar::{Domain, Value};
+    use crate::size::{Sym, SymKind};
+
+    fn value(term: &Term, env: &Env) -> Option<Value> {
+        match eval(term, env, Domain::Ieee, &Limits::default()).ok()? {
+            Datum::Tensor(t) => t.item().cloned(),
+            Datum::Size(n) => Some(Value::Int(i64::try_from(n).ok()?)),
+            Datum::Tuple(_) => None,
+        }
+    }
+
+    /// Everything is known of the one symbol, so that what fits is decided by its value.
+    #[test]
+    fn what_is_computed_as_a_size_has_the_bits_of_the_integer() {
+        use Scalar::*;
+        let span = Span::new(FileId(0), 0, 0);
+        let sym = Sym::new(0, SymKind::Int, "n");
+        let n = Size::sym(&sym);
+        let functions = [
+            Add,
+            Sub,
+            Mul,
+            Eq,
+            Ne,
+            Lt,
+            Le,
+            Gt,
+            Ge,
+            FloorDivide,
+            Remainder,
+            TruncDivide,
+            Fmod,
+            Maximum,
+            Minimum,
+        ];
+        let mut computed = 0;
+        for at in (-300..=300).step_by(7).chain([-129, -128, -1, 0, 1, 127, 128, 255, 256]) {
+            let env = Env::new().with_size(&sym, at);
+            let holds = |cond: &Cond| cond.eval(&|_| Some(i128::from(at))) == Some(true);
+            let known = Known { holds: &holds };
+            for dtype in [DType::I8, DType::U8, DType::I16] {
+                let scalar = |size: &Size| Term::cast(dtype, Term::size(size.clone(), span), span);
+                let operands =
+                    [n.clone(), &n + &Size::int(100), &Size::int(3) - &n, Size::int(2), Size::int(-1)];
+                for (a, b) in
+                    operands.iter().flat_map(|a| operands.iter().map(move |b| (scalar(a), scalar(b))))
+                {
+                    for fun in functions {
+                        let args = [a.clone(), b.clone()];
+                        let whole = Term::scalar(fun, args.to_vec(), span);
+                        let (Some(new), Some(old)) = (known.call(fun, &args, span), value(&whole, &env))
+                        else {
+                            continue;
+                        };
+                        computed += 1;
+                        let same = value(&new, &env).and_then(|new| new.same(&old));
+                        assert_eq!(same, Some(true), "{fun} at {at} in {dtype}: {args:?}");
+                    }
+                    for to in DType::ALL {
+                        let new = value(&known.cast(to, a.clone(), span), &env);
+                        let old = value(&Term::cast(to, a.clone(), span), &env).expect("a conversion");
+                        assert_eq!(new.and_then(|new| new.same(&old)), Some(true), "{to} of {a:?} at {at}");
+                    }
+                    let (index, old) = (value(&known.index(a.clone()), &env), value(&a, &env));
+                    assert_eq!(index.and_then(|i| i.as_int()), old.and_then(|i| i.as_int()), "{a:?} at {at}");
+                }
+            }
+        }
+        assert!(computed > 10_000, "{computed}");
+    }
+}

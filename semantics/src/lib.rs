@@ -14,6 +14,7 @@ pub mod diag;
 pub mod dtype;
 pub mod entail;
 pub mod eval;
+pub mod guess;
 pub mod integers;
 mod linear;
 pub mod movement;

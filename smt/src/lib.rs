@@ -26,7 +26,6 @@ mod smtlib;
 mod solver;
 mod value;
 mod wire;
-mod witness;
 mod worker;
 mod z3_backend;
 

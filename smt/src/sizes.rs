@@ -12,24 +12,24 @@ use std::sync::{Arc, Mutex, PoisonError};
 use num_bigint::BigInt;
 use rtv_semantics::arith::Arith;
 use rtv_semantics::entail::{Cond, Entails};
+use rtv_semantics::guess::counterexample;
 use rtv_semantics::size::{Atom, Size, Sym};
 
 use crate::query::{Id, Query, Sort};
 use crate::solver::{Answer, Budget, ModelValue, Reason, Solver};
-use crate::witness::witness;
 
 /// What is known about a question on sizes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SizeAnswer {
     /// Every assignment that satisfies the facts satisfies the goal.
     Entailed,
-    /// An assignment that the solver thinks satisfies the facts and not the goal, for
-    /// the symbols it looked at; to be evaluated before it is believed.
+    /// An assignment that satisfies the facts and not the goal, or of which the solver
+    /// thinks so, for the symbols it looked at; to be evaluated before it is believed.
     Model(Vec<(Sym, BigInt)>),
     Unknown(Reason),
 }
 
-/// Decides size conditions: the in-process engine and small assignments first, then the
+/// Decides size conditions: by a guess that defeats them, the in-process engine, then the
 /// solver.
 pub struct SizeSolver {
     solver: Arc<Solver>,
@@ -49,9 +49,11 @@ impl SizeSolver {
         if let Some(answer) = cache().get(&key) {
             return answer.clone();
         }
-        let answer = match Arith.entails(&key.0, goal) {
-            true => SizeAnswer::Entailed,
-            false => self.solve(&key.0, goal),
+        let guessed = counterexample(&key.0, goal);
+        let answer = match guessed {
+            Some(values) => SizeAnswer::Model(values.into_iter().map(|(s, v)| (s, v.into())).collect()),
+            None if Arith.entails(&key.0, goal) => SizeAnswer::Entailed,
+            None => self.solve(&key.0, goal),
         };
         // Another time, what ran out of time or broke may end otherwise.
         let passing = [Reason::Timeout, Reason::Memory, Reason::Crash].map(SizeAnswer::Unknown);
@@ -74,9 +76,6 @@ impl SizeSolver {
     }
 
     fn solve(&self, facts: &[Cond], goal: &Cond) -> SizeAnswer {
-        if let Some(model) = witness(facts, goal) {
-            return SizeAnswer::Model(model);
-        }
         let (query, syms) = question(facts, goal);
         match self.solver.check(&query, self.budget) {
             Answer::Unsat => SizeAnswer::Entailed,

@@ -9,10 +9,10 @@ use rtv_grammar::ast::{Def, DefKind, Item, ItemKind};
 use rtv_grammar::lower::Lower;
 use rtv_proofs::Module;
 use rtv_runtime::io::{self, placeless};
-use rtv_semantics::arith::Arith;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{Datum, Env, Limits, eval};
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::scalar::Domain;
 use rtv_semantics::tensor::Tensor;
 
@@ -78,7 +78,7 @@ impl Run {
         };
         let Supplied { given, tensors } = arguments::read(def, &self.args, domain, self.seed)?;
         let name = def.name.parts.last().expect("invariant: a path has parts");
-        let mut lower = Lower::new(&module.defs, &Arith);
+        let mut lower = Lower::new(&module.defs, &Guessing);
         let call = lower.outer_call(&name.name, &[], &given, name.span);
         let said = lower.take_diagnostics();
         let Some(call) = call else { return Err(said) };

@@ -12,6 +12,7 @@ use rtv_semantics::diag::FileId;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::eval::{Datum, Env, Limits, eval};
+use rtv_semantics::guess::Guessing;
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Assertion, Claim, ClaimKind, Input, Step};
 use rtv_semantics::sample::{Sampler, Style};
@@ -114,7 +115,7 @@ fn claim(module: &Module, item: &Item, rank: usize, dtype: DType) -> Option<Clai
         return None;
     }
     let dtypes: Vec<(Arc<str>, DType)> = variables.into_iter().map(|(name, _)| (name, dtype)).collect();
-    let mut lower = Lower::new(&module.defs, &Arith);
+    let mut lower = Lower::new(&module.defs, &Guessing);
     let claim = lower.claim(item, &Choice { dtypes, ranks: Ranks::Fixed(rank) })?;
     let sound = !lower.take_diagnostics().iter().any(|d| d.is_error());
     sound.then_some(claim)

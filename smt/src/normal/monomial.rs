@@ -4,15 +4,17 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Zero};
 use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
+use rtv_semantics::size::{Atom, Size};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
 use super::{Normal, ranges};
 use crate::cases::{decided, first_condition, is_total};
-use crate::encode::{Data, Encoder, Known};
+use crate::encode::{Data, Encoder, Known, divisors};
 
 /// Monomials of one combination.
 const MAX_MONOMIALS: usize = 48;
@@ -135,6 +137,11 @@ impl Normal<'_> {
                 }
                 _ => {}
             },
+            Form::Call(Fun::Cast(dtype), args) if algebra == Algebra::Ring => {
+                if let Some(size) = args[0].as_size().filter(|size| divisors(size).is_empty()) {
+                    return Some(converted(size, *dtype, term.span()));
+                }
+            }
             Form::Lit(_) if alpha_eq(term, &algebra.op().neutral(term.dtype(), term.span())) => {
                 return Some(Vec::new());
             }
@@ -291,6 +298,18 @@ fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
     }
 }
 
+/// A converted size, term by term: conversion respects sums and products, over the reals and
+/// where integers wrap.
+fn converted(size: &Size, dtype: DType, span: Span) -> Vec<Monomial> {
+    let parts = size.terms().iter().map(|(monomial, coefficient)| {
+        let factor = |atom: &Atom| Term::cast(dtype, Term::size(Size::atom(atom.clone()), span), span);
+        let powers = monomial.iter().flat_map(|(atom, power)| (0..*power).map(move |_| factor(atom)));
+        let coefficient = BigRational::from(coefficient.clone());
+        Monomial { coefficient, ..Monomial::of(powers.collect()) }
+    });
+    parts.collect()
+}
+
 /// Drops what is there anyhow: copies, or nothing, of an element that another monomial is.
 fn absorb(monomials: &mut Vec<Monomial>) {
     let elements = |monomials: &[Monomial]| -> Vec<Option<Term>> {
@@ -340,7 +359,7 @@ fn number(lit: &Lit, dtype: DType) -> Option<BigRational> {
 }
 
 /// A literal of a whole number.
-pub(super) fn integer_literal(n: BigInt, dtype: DType, span: rtv_semantics::diag::Span) -> Term {
+pub(super) fn integer_literal(n: BigInt, dtype: DType, span: Span) -> Term {
     match dtype.category() {
         Category::Float => Term::lit(Lit::Decimal(n.to_string().into()), dtype, span),
         _ => {

@@ -1,0 +1,155 @@
+//! Small assignments that show at once that a condition on sizes does not follow.
+//!
+//! Most questions on sizes are to be denied, and searching for a proof in vain is what
+//! costs time.
+//!
+//! Invariant: an assignment that is found satisfies the facts and makes the goal false, by
+//! exact evaluation. It depends on the question only.
+
+use std::collections::BTreeSet;
+
+use crate::arith::Arith;
+use crate::entail::{Cond, Entails};
+use crate::size::{Sym, SymKind};
+
+/// Assignments that are tried.
+const TRIES: u64 = 24;
+
+/// Repairs of one assignment.
+const REPAIRS: usize = 12;
+
+/// The in-process engine, asked what no guess denies.
+pub struct Guessing;
+
+impl Entails for Guessing {
+    fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+        counterexample(facts, goal).is_none() && Arith.entails(facts, goal)
+    }
+}
+
+/// Values of the symbols at which the facts hold and the goal does not.
+pub fn counterexample(facts: &[Cond], goal: &Cond) -> Option<Vec<(Sym, i128)>> {
+    let mut syms = BTreeSet::new();
+    facts.iter().chain([goal]).for_each(|cond| cond.collect_syms(&mut syms));
+    let syms: Vec<Sym> = syms.into_iter().collect();
+    let missed = goal.clone().negated();
+    let wanted: Vec<&Cond> = facts.iter().chain([&missed]).collect();
+    (0..TRIES).find_map(|round| {
+        let mut values: Vec<i128> =
+            syms.iter().enumerate().map(|(k, sym)| start(sym, round, k as u64)).collect();
+        for step in 0..REPAIRS {
+            let holds = |cond: &Cond, values: &[i128]| cond.eval(&|s| value(&syms, values, s)) == Some(true);
+            let Some(open) = wanted.iter().find(|cond| !holds(cond, &values)) else {
+                return Some(syms.iter().cloned().zip(values).collect());
+            };
+            if !repair(open, &syms, &mut values, mixed(round, step as u64)) {
+                return None;
+            }
+        }
+        None
+    })
+}
+
+fn value(syms: &[Sym], values: &[i128], sym: &Sym) -> Option<i128> {
+    syms.binary_search(sym).ok().map(|at| values[at])
+}
+
+/// Small values; indices are smaller than sizes.
+fn start(sym: &Sym, round: u64, at: u64) -> i128 {
+    let drawn = mixed(round, at + 100);
+    let below = |n: u64| i128::from(drawn % n);
+    match sym.kind() {
+        SymKind::Size | SymKind::Group => below(2 + round / 3),
+        SymKind::Index => below(1 + round / 4),
+        SymKind::Int => below(3 + round / 3) - i128::from(round % 3),
+    }
+}
+
+/// Changes the value of one symbol so that a bound or an equation in it comes to hold, if
+/// the symbol stands there with coefficient one.
+fn repair(cond: &Cond, syms: &[Sym], values: &mut [i128], choice: u64) -> bool {
+    let (p, exact) = match cond {
+        Cond::NonNeg(p) => (p, false),
+        Cond::Zero(p) => (p, true),
+        Cond::NonZero(p) => (p, false),
+        Cond::And(parts) => {
+            let open = parts.iter().find(|c| c.eval(&|s| value(syms, values, s)) != Some(true));
+            return open.is_some_and(|c| repair(c, syms, values, choice));
+        }
+        Cond::Or(parts) => {
+            let part = parts.get(choice as usize % parts.len().max(1));
+            return part.is_some_and(|c| repair(c, syms, values, choice / 7));
+        }
+        Cond::True | Cond::False => return false,
+    };
+    let Ok(now) = p.eval(&|s| value(syms, values, s)) else { return false };
+    let mut inside = BTreeSet::new();
+    p.collect_syms(&mut inside);
+    let places: Vec<usize> = inside.iter().filter_map(|s| syms.binary_search(s).ok()).collect();
+    for k in 0..places.len() {
+        let at = places[(k + choice as usize) % places.len()];
+        let old = values[at];
+        values[at] = old + 1;
+        let slope = p.eval(&|s| value(syms, values, s)).map_or(0, |next| next.saturating_sub(now));
+        values[at] = old;
+        let by = match (cond, slope) {
+            (_, 0) => continue,
+            (Cond::NonZero(_), _) => 1,
+            _ => {
+                let rest = !exact && now % slope != 0;
+                (now.saturating_neg() / slope).saturating_add(i128::from(rest) * slope.signum())
+            }
+        };
+        let new = old.saturating_add(by);
+        if by != 0 && (new >= 0 || !syms[at].is_natural()) && new.abs() < 1 << 20 {
+            values[at] = new;
+            return true;
+        }
+    }
+    false
+}
+
+/// A number that looks random.
+fn mixed(a: u64, b: u64) -> u64 {
+    let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03));
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z ^ (z >> 27)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::size::Size;
+
+    fn found(facts: &[Cond], goal: &Cond) -> bool {
+        let Some(values) = counterexample(facts, goal) else { return false };
+        let env = |sym: &Sym| values.iter().find(|(s, _)| s == sym).map(|(_, v)| *v);
+        assert!(facts.iter().all(|fact| fact.eval(&env) == Some(true)), "{values:?}");
+        assert_eq!(goal.eval(&env), Some(false), "{values:?}");
+        true
+    }
+
+    #[test]
+    fn guesses_satisfy_the_facts_and_defeat_the_goal() {
+        let sym = |id, kind, name: &str| Size::sym(&Sym::new(id, kind, name));
+        let (n, m) = (sym(0, SymKind::Size, "N"), sym(1, SymKind::Size, "M"));
+        let (i, p) = (sym(2, SymKind::Index, "i"), sym(3, SymKind::Int, "p"));
+        let inside = Cond::lt(&i, &n);
+        assert!(found(&[], &inside));
+        assert!(found(&[inside.clone()], &Cond::lt(&i, &m)));
+        assert!(found(&[Cond::eq(&n, &(&m * &Size::int(3))), inside.clone()], &Cond::eq(&i, &Size::zero())));
+        assert!(found(&[Cond::lt(&p, &Size::int(-40))], &Cond::le(&Size::int(-50), &p)));
+        assert!(found(&[Cond::le(&Size::int(1000), &n)], &Cond::le(&n, &Size::int(1001))));
+        assert!(found(&[Cond::or([Cond::lt(&n, &m), inside])], &Cond::lt(&n, &m)));
+    }
+
+    #[test]
+    fn what_follows_is_not_defeated() {
+        let n = Size::sym(&Sym::new(0, SymKind::Size, "N"));
+        assert!(!found(&[], &Cond::non_neg(n.clone())));
+        assert!(!found(&[Cond::lt(&n, &Size::zero())], &Cond::False));
+        // Where a division fails a condition is neither true nor false.
+        let quotient = Size::one().floor_div(&n);
+        assert!(!found(&[Cond::eq(&n, &Size::zero())], &Cond::le(&quotient, &Size::one())));
+    }
+}
