@@ -80,11 +80,10 @@ impl Known<'_> {
 
     /// A conversion of a simplified scalar.
     pub fn cast(&self, to: DType, arg: Term, span: Span) -> Term {
-        if arg.as_size().is_some() {
-            return match arg.as_size() {
-                Some(size) if to.is_int() => from_size(size.clone(), to, span),
-                _ => cast(to, arg, span),
-            };
+        match arg.as_size() {
+            Some(size) if to.is_int() => return from_size(size.clone(), to, span),
+            Some(_) => return Term::cast(to, arg, span),
+            None => {}
         }
         let wider = is_integer(&arg) && !(to.is_int() && to.bits() <= arg.dtype().bits());
         let size = if wider { self.size(&arg) } else { wrapped_size(&arg) };

@@ -13,7 +13,7 @@
 use crate::entail::{Cond, Entails};
 use crate::simplify;
 use crate::size::{Atom, Size, Sym, SymKind};
-use crate::subst::{Fresh, Subst, children};
+use crate::subst::{Fresh, Subst, children, free_syms};
 use crate::term::{Binder, Form, Reduce, Term};
 use std::collections::BTreeSet;
 
@@ -43,9 +43,8 @@ impl Ranges<'_> {
 
     /// Merges binders of which only the combination occurs, then splits what is divided.
     pub fn reshape(&mut self) {
-        let steps = STEPS;
-        let merged = (0..steps).take_while(|_| self.merge()).count();
-        let split = (0..steps).take_while(|_| self.split()).count();
+        let merged = (0..STEPS).take_while(|_| self.merge()).count();
+        let split = (0..STEPS).take_while(|_| self.split()).count();
         if merged + split > 0 {
             let facts = self.facts_before(self.binders.len());
             self.body = simplify::term(&self.body, &facts, self.engine);
@@ -86,10 +85,7 @@ impl Ranges<'_> {
                 continue;
             }
             let body = subst.term(&self.body, self.fresh);
-            if !crate::subst::free_syms(&body).contains(&outer.sym)
-                && self.natural(a, 0)
-                && self.natural(d, 0)
-            {
+            if !free_syms(&body).contains(&outer.sym) && self.natural(a, 0) && self.natural(d, 0) {
                 (self.binders, self.body) = (binders, body);
                 return true;
             }

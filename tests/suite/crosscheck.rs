@@ -20,11 +20,13 @@ use rtv_semantics::scalar::Domain;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::tensor::Tensor;
-use rtv_semantics::term::Term;
+use rtv_semantics::term::{Binder, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{self, component, fresh_index, index_terms};
 use rtv_smt::Budget;
+use std::collections::HashMap;
 use std::fs;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Operators with tests that the library has at least.
@@ -177,6 +179,29 @@ struct Counts {
     /// Exact elements that overlapping enclosures leave open.
     open: usize,
     differences: Vec<String>,
+    /// By address and path; the term is kept, so that no address is used twice.
+    prepared: HashMap<(usize, Vec<usize>), (Term, Option<Rc<Element>>)>,
+}
+
+/// One element of a tensor at symbolic indices.
+struct Element {
+    binders: Vec<Binder>,
+    unfolded: Term,
+    normal: Term,
+}
+
+impl Element {
+    fn of(subject: &Subject<'_>, shape: &[Size], path: &[usize]) -> Option<Element> {
+        let mut fresh = Fresh::above([subject.term]);
+        let binders = fresh_index(shape, &mut fresh);
+        let index = index_terms(&binders, subject.term.span());
+        let limits = unfold::Limits { nodes: 20_000, ..unfold::Limits::default() };
+        let unfolded = component(subject.term, path, &index, &mut fresh, limits).ok()?;
+        let mut facts = subject.facts.to_vec();
+        facts.extend(binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)));
+        let normal = normalize(&unfolded, &facts, &Arith);
+        Some(Element { binders, unfolded, normal })
+    }
 }
 
 impl Counts {
@@ -209,18 +234,14 @@ impl Counts {
     }
 
     fn tensor(&mut self, subject: &Subject<'_>, shape: &[Size], path: &[usize], value: &Tensor) {
-        let span = subject.term.span();
-        let mut fresh = Fresh::above([subject.term]);
-        let binders = fresh_index(shape, &mut fresh);
-        let index = index_terms(&binders, span);
-        let limits = unfold::Limits { nodes: 20_000, ..unfold::Limits::default() };
-        let Ok(element) = component(subject.term, path, &index, &mut fresh, limits) else {
+        let key = (subject.term.address(), path.to_vec());
+        let prepared = || (subject.term.clone(), Element::of(subject, shape, path).map(Rc::new));
+        let (_, prepared) = self.prepared.entry(key).or_insert_with(prepared);
+        let Some(prepared) = prepared.clone() else {
             self.left_out += 1;
             return;
         };
-        let mut facts = subject.facts.to_vec();
-        facts.extend(binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)));
-        let normal = normalize(&element, &facts, &Arith);
+        let Element { binders, unfolded, normal } = &*prepared;
         let mut env = subject.env.clone();
         let stride = value.numel().div_ceil(MAX_ELEMENTS).max(1);
         for (offset, expected) in value.values().enumerate().step_by(stride) {
@@ -229,7 +250,7 @@ impl Counts {
                 env.sizes.insert(binder.sym.clone(), (rest % extent) as i64);
                 rest /= extent;
             }
-            for (route, term) in [("unfolded", &element), ("normal", &normal)] {
+            for (route, term) in [("unfolded", unfolded), ("normal", normal)] {
                 let found = eval(term, &env, subject.domain, &Limits::default());
                 let same = match &found {
                     Ok(Datum::Tensor(t)) => t.item().map_or(Some(false), |v| v.same(expected)),
@@ -254,7 +275,7 @@ impl Counts {
     }
 
     fn report(&self, what: &str, least: usize) {
-        let Counts { terms, elements, left_out, open, differences } = self;
+        let Counts { terms, elements, left_out, open, differences, .. } = self;
         println!(
             "{what}: {terms} terms, {elements} elements compared, {open} open, {left_out} terms not unfolded"
         );
