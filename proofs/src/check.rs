@@ -50,6 +50,8 @@ pub struct Settings {
 pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
     pub claims: Vec<ClaimResult>,
+    /// Claims that say nothing, since their types are wrong: `unknown`.
+    pub untyped: Vec<ClaimResult>,
     /// Why the solver is not to be believed; the claim at hand and those after it have no
     /// result.
     pub fault: Option<Fault>,
@@ -95,6 +97,7 @@ impl Checker {
             let one = self.item(module, at);
             all.diagnostics.extend(one.diagnostics);
             all.claims.extend(one.claims);
+            all.untyped.extend(one.untyped);
             all.fault = one.fault;
             if all.fault.is_some() {
                 break;
@@ -112,14 +115,21 @@ impl Checker {
         if let Some(prover) = &self.prover {
             prover.solver().until(deadline.at());
         }
-        let task = |kind| Task { module, item, at, name, kind, expected, deadline };
+        let task =
+            Task { module, item, at, name, kind: kind.unwrap_or(ClaimKind::Calls), expected, deadline };
         let (claim, diagnostics) = match kind {
-            Some(kind) => self.claim(&task(kind)),
-            None => self.defined(&task(ClaimKind::Calls)),
+            Some(_) => self.claim(&task),
+            None => self.defined(&task),
         };
+        let first_error = diagnostics.iter().find(|found| found.is_error());
+        let untyped = first_error.filter(|_| kind.is_some() && claim.is_none());
+        let untyped = untyped.map(|found| self.undecided(&task, Some(found.code), found.message.clone()));
         // What was found with answers that do not count is not told.
         match self.prover.as_ref().and_then(|prover| prover.solver().fault()) {
-            None => Outcome { diagnostics, claims: claim.into_iter().collect(), fault: None },
+            None => {
+                let (claims, untyped) = (claim.into_iter().collect(), untyped.into_iter().collect());
+                Outcome { diagnostics, claims, untyped, fault: None }
+            }
             fault => Outcome { fault, ..Outcome::default() },
         }
     }

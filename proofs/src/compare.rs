@@ -5,6 +5,7 @@ use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Domain, Value, ulp_distance};
 use rtv_semantics::tensor::Tensor;
 
+use crate::counterexample::element;
 use crate::verdict::Contract;
 
 /// The domain in which a mode's sides are evaluated: the reals, where reordering of
@@ -51,7 +52,8 @@ fn tensors(a: &Tensor, b: &Tensor, mode: Mode, directed: bool) -> Option<Differe
     let (offset, (x, y)) =
         a.values().zip(b.values()).enumerate().find(|(_, (x, y))| differ(x, y, a, mode, directed))?;
     let at = index_of(offset, a.shape());
-    Some(Difference { contract: Contract::Value, at: Some(at), text: format!("{x} and {y}") })
+    let text = format!("{} and {}", element(x, a.dtype), element(y, a.dtype));
+    Some(Difference { contract: Contract::Value, at: Some(at), text })
 }
 
 fn differ(x: &Value, y: &Value, of: &Tensor, mode: Mode, directed: bool) -> bool {

@@ -129,7 +129,7 @@ fn nested(elements: &[String], shape: &[usize]) -> String {
 }
 
 /// The shortest decimal that reads back as the same value.
-fn element(value: &Value, dtype: DType) -> String {
+pub fn element(value: &Value, dtype: DType) -> String {
     match value {
         Value::Float(x) if x.is_nan() => "nan".into(),
         Value::Float(x) if x.is_infinite() => if *x > 0.0 { "inf" } else { "-inf" }.into(),

@@ -326,21 +326,17 @@ impl Checker {
             (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
         } else if let Mode::Close { .. } = mode {
             match tried.compared {
-                0 => (Verdict::Unknown, "no input satisfied the preconditions".into()),
-                n => (Verdict::Tested, format!("tested on {n} inputs")),
+                0 => (Verdict::Unknown, tried.text()),
+                _ => (Verdict::Tested, tried.text()),
             }
         } else if proved && tried.compared == 0 {
-            (Verdict::Unknown, "no input was found on which both sides could be run".into())
+            (Verdict::Unknown, format!("proved, but {}", tried.text()))
         } else if proved {
             let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
             let scope = if any_rank { "any rank" } else { "all sizes" };
             (Verdict::Proved, format!("{scope} (no certificate)"))
         } else {
-            let tested = match tried.compared {
-                0 => "no input was found that satisfies the preconditions".to_string(),
-                n => format!("tested on {n} inputs"),
-            };
-            (Verdict::Unknown, format!("{}{tested}", reasons(&result.contracts)))
+            (Verdict::Unknown, format!("{}{}", reasons(&result.contracts), tried.text()))
         };
     }
 
@@ -411,8 +407,8 @@ impl Checker {
         };
         result.samples = run.assertions;
         (result.verdict, result.note) = match run.failures.len() {
-            0 => (Verdict::Proved, format!("{} assertions", run.assertions)),
-            n => (Verdict::Refuted, format!("{n} of {} assertions failed", run.assertions)),
+            0 => (Verdict::Proved, counted(run.assertions, "assertion")),
+            n => (Verdict::Refuted, format!("{n} of {} failed", counted(run.assertions, "assertion"))),
         };
         if task.expected.verdict != Verdict::Refuted {
             diagnostics.extend(run.failures);
@@ -421,7 +417,7 @@ impl Checker {
     }
 
     /// A claim of which nothing can be found out.
-    fn undecided(&self, task: &Task<'_>, code: Option<Code>, why: String) -> ClaimResult {
+    pub(crate) fn undecided(&self, task: &Task<'_>, code: Option<Code>, why: String) -> ClaimResult {
         let mut result = self.blank(task, "");
         result.contracts.insert(Contract::Value, Finding::unknown(why.clone()));
         (result.code, result.note) = (code, why);
@@ -491,6 +487,21 @@ fn simplicity(claim: &Claim) -> (usize, usize) {
 struct Tried {
     draws: u64,
     compared: u64,
+}
+
+impl Tried {
+    fn text(&self) -> String {
+        match (self.draws, self.compared) {
+            (0, _) => "no input was tried".to_string(),
+            (_, 0) => "no input was found that satisfies the preconditions and runs".to_string(),
+            (_, n) => format!("tested on {}", counted(n, "input")),
+        }
+    }
+}
+
+/// `1 input`, `2 inputs`.
+fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> ClaimResult {

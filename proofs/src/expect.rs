@@ -21,29 +21,33 @@ impl Default for Expectation {
 
 /// The expectation of each item, in order, and what is wrong with the directives.
 pub fn expectations(items: &[Item], comments: &[Comment]) -> (Vec<Expectation>, Vec<Diagnostic>) {
-    let mut diagnostics = Vec::new();
-    let mut before = 0;
-    let mut expected = Vec::new();
+    let mut directives = comments.iter().filter(|c| c.kind == CommentKind::Directive).peekable();
+    let (mut expected, mut diagnostics) = (Vec::new(), Vec::new());
     for item in items {
         let mut expectation = Expectation::default();
-        let near = comments.iter().filter(|c| c.kind == CommentKind::Directive);
-        for comment in near.filter(|c| c.span.lo >= before && c.span.hi <= item.span.lo) {
+        while let Some(comment) = directives.next_if(|comment| comment.span.hi <= item.span.lo) {
             match read(&comment.text) {
                 Some(found) => expectation = found,
-                None => diagnostics.push(
-                    Diagnostic::error(
-                        Code(404),
-                        comment.span,
-                        format!("unknown directive `{}`", comment.text),
-                    )
-                    .help("#: expect VERDICT [CONTRACT], such as `#: expect refuted value`"),
-                ),
+                None => diagnostics.push(unknown(comment)),
             }
         }
+        while let Some(comment) = directives.next_if(|comment| comment.span.hi <= item.span.hi) {
+            diagnostics.push(misplaced(comment));
+        }
         expected.push(expectation);
-        before = item.span.hi;
     }
+    diagnostics.extend(directives.map(misplaced));
     (expected, diagnostics)
+}
+
+fn unknown(comment: &Comment) -> Diagnostic {
+    Diagnostic::error(Code(404), comment.span, format!("unknown directive `{}`", comment.text))
+        .help("#: expect VERDICT [CONTRACT], such as `#: expect refuted value`")
+}
+
+fn misplaced(comment: &Comment) -> Diagnostic {
+    Diagnostic::error(Code(404), comment.span, format!("the directive `{}` is about no item", comment.text))
+        .help("it stands above the item that it is about")
 }
 
 fn read(text: &str) -> Option<Expectation> {

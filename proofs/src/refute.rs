@@ -80,8 +80,12 @@ fn draw_tensor(
     sizes: &BTreeMap<Sym, i64>,
     sampler: &mut Sampler,
 ) -> Option<Tensor> {
-    if domain(mode) == Domain::Ieee && dtype.is_float() && sampler.below(5) == 0 {
-        return corner_values(dtype, shape, sampler);
+    if domain(mode) == Domain::Ieee && dtype.is_float() {
+        match sampler.below(20) {
+            0..4 => return corner_values(dtype, shape, sampler),
+            4 => return beside_halfway(dtype, shape, sampler),
+            _ => {}
+        }
     }
     let style = match (domain(mode), sampler.below(4)) {
         // Over the reals inputs are finite, and small numbers keep results exact.
@@ -114,6 +118,22 @@ fn corner_values(dtype: DType, shape: &[usize], sampler: &mut Sampler) -> Option
     const CORNERS: [f64; 8] = [0.0, -0.0, 1.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5];
     let count: usize = shape.iter().product();
     let values = (0..count).map(|_| Value::float(CORNERS[sampler.below(CORNERS.len())], dtype, Domain::Ieee));
+    Tensor::new(dtype, shape, values.collect()).ok()
+}
+
+/// Just above or below the middle between two neighbours of a narrower float: rounding
+/// them twice gives another result than rounding them once.
+fn beside_halfway(dtype: DType, shape: &[usize], sampler: &mut Sampler) -> Option<Tensor> {
+    let count: usize = shape.iter().product();
+    let values = (0..count).map(|_| {
+        let narrow = [DType::BF16, DType::F16, DType::F32][sampler.below(3)];
+        // Neighbours in 1..2 differ by a step.
+        let step = 0.5_f64.powi(narrow.precision().unwrap_or(1) as i32 - 1);
+        let below = 1.0 + step * sampler.integer(0, 30) as f64;
+        let sign = if sampler.below(2) == 0 { 1.0 } else { -1.0 };
+        let nudge = sign * 0.5_f64.powi(12 + 8 * sampler.below(4) as i32);
+        Value::float(below + step / 2.0 + nudge, dtype, Domain::Ieee)
+    });
     Tensor::new(dtype, shape, values.collect()).ok()
 }
 
@@ -240,7 +260,8 @@ fn called(claim: &Arc<Claim>, drawn: &Drawn, result: Result<Datum, EvalError>) -
 fn shown(result: &Datum) -> String {
     match result {
         Datum::Tensor(tensor) => written(tensor),
-        other => other.to_string(),
+        Datum::Tuple(parts) => format!("({})", parts.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Datum::Size(size) => size.to_string(),
     }
 }
 

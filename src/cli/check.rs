@@ -6,6 +6,7 @@ mod questions;
 mod watch;
 mod workers;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,8 +20,9 @@ use rtv_smt::Pool;
 
 use crate::cli::effort::Effort;
 use crate::cli::interrupt;
+use crate::nearest::nearest;
 use crate::project::{Project, SourceMap};
-use crate::report::{Exit, Reporter, Require};
+use crate::report::{Reporter, Require};
 use listener::Telling;
 use only::Only;
 pub use questions::Questions;
@@ -51,7 +53,7 @@ pub struct Check {
     /// Claims at work at the same time
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Fail where a claim is less than this, whatever is expected of it
+    /// Fail where a claim is less than this, even if no more is expected of it
     #[arg(long, value_enum)]
     require: Option<Require>,
     /// Write each question to the solver into this folder, as SMT-LIB
@@ -77,7 +79,8 @@ impl Check {
     pub fn run(&self, reporter: &mut Reporter) {
         if self.core {
             let loaded = self.load(reporter);
-            return self.print_core(&loaded, reporter);
+            self.print_core(&loaded, reporter);
+            return reporter.core_finished();
         }
         interrupt::listen();
         // Solver processes outlive one round of a watch.
@@ -128,8 +131,7 @@ impl Check {
         let Loaded { sources, modules, broken } = loaded;
         let mut wanted = self.selected(&modules);
         if wanted.is_empty() && !self.only.is_empty() {
-            let fact = format!("no claim is named {}", self.only.join(" or "));
-            reporter.fault(&placeless(NOTHING_SELECTED, fact));
+            reporter.fault(&nothing_selected(&self.only, &modules));
             return reporter.run_finished();
         }
         watched.keep_changed(&modules, &mut wanted);
@@ -145,15 +147,16 @@ impl Check {
         reporter.measure(total);
         reporter.require(self.require);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
-        let mut telling = Telling { reporter, sources: &sources, deciding, proving, finished: 0 };
+        let mut telling =
+            Telling { reporter, sources: &sources, deciding, proving, told: 0, finished: BTreeMap::new() };
         workers::check(&Arc::new(work), jobs, &mut telling);
-        let finished = telling.finished;
+        let Telling { told, finished, .. } = telling;
         questions.failure().iter().for_each(|found| reporter.fault(found));
         if interrupt::heard() {
-            reporter.at_least(Exit::Undecided);
-            reporter.not_checked(total - finished);
+            reporter.interrupted(total.saturating_sub(told));
         }
         reporter.not_checked(broken);
+        reporter.unchanged(&watched.unchanged(finished));
         reporter.run_finished();
         if self.stats {
             reporter.statistics(&questions.counts());
@@ -187,5 +190,17 @@ impl Check {
     fn jobs(&self, items: usize) -> usize {
         let jobs = self.jobs.map_or_else(|| thread::available_parallelism().ok(), Some);
         jobs.map_or(1, NonZeroUsize::get).min(items)
+    }
+}
+
+fn nothing_selected(only: &[String], modules: &[Module]) -> Diagnostic {
+    let fact = format!("`--only` selects no claim: {}", only.join(", "));
+    let names: Vec<String> = modules.iter().flat_map(Module::claims).map(|stated| stated.name).collect();
+    let near = only.iter().find_map(|asked| nearest(asked, names.iter().map(String::as_str)));
+    let fault = placeless(NOTHING_SELECTED, fact);
+    match near.filter(|near| !only.iter().any(|asked| asked == near)) {
+        Some(near) => fault.help(format!("did you mean `{near}`?")),
+        None => fault
+            .help("names are those of rules, decompositions and tests; the last pattern that matches wins"),
     }
 }

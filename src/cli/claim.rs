@@ -1,13 +1,12 @@
 //! The claim that an id or a name on the command line means.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_proofs::{ClaimResult, Module, Outcome, Stage, subject};
 use rtv_runtime::io::placeless;
-use rtv_semantics::diag::{Code, Diagnostic, FileId};
+use rtv_semantics::diag::{Code, Diagnostic};
 
 use super::check::Questions;
 use crate::cli::effort::Effort;
@@ -47,15 +46,10 @@ impl Claim {
                 Some(Claim { sources: Arc::new(project.sources), module, at })
             }
             Err(fault) => {
-                let unread: BTreeSet<FileId> =
-                    found.iter().filter(|d| d.is_error()).map(|d| d.span().file).collect();
-                reporter.fault(&match unread.len() {
-                    0 => fault,
-                    n => {
-                        let fact = format!("{}; {n} files have errors", fault.message);
-                        Diagnostic { message: fact, ..fault }
-                    }
-                });
+                // Of a whole project only what was asked is told.
+                let told = found.iter().filter(|_| !files.is_empty());
+                told.for_each(|found| reporter.diagnostic(&project.sources, found));
+                reporter.fault(&fault);
                 None
             }
         }
@@ -71,7 +65,7 @@ impl Claim {
         let questions = Arc::new(questions.expect("invariant: no folder is made"));
         let (_, observer) = questions.clone().asking();
         let checker = effort.checker(Stage::Proofs, effort.pool(), observer);
-        let Outcome { diagnostics, mut claims, fault } = checker.item(&self.module, self.at);
+        let Outcome { diagnostics, mut claims, fault, .. } = checker.item(&self.module, self.at);
         let fault = fault.map(|fault| fault.diagnostic());
         diagnostics.iter().chain(&fault).for_each(|found| reporter.diagnostic(&self.sources, found));
         let claim = claims.pop();
@@ -137,6 +131,8 @@ fn unknown(asked: &str, modules: &[Module]) -> Diagnostic {
     let names: Vec<String> = modules.iter().flat_map(Module::claims).map(|stated| stated.name).collect();
     match nearest(asked, names.iter().map(String::as_str)) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None => fault.help("name the files that it is in; `rtv check -v` shows the ids of claims"),
+        None => {
+            fault.help("name the files it is in, and four digits of its id or more; `rtv check -v` shows ids")
+        }
     }
 }

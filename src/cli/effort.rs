@@ -22,7 +22,7 @@ pub struct Effort {
     #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "60")]
     timeout: Duration,
     /// Solver work per question, the same on every machine
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rlimit: Option<u32>,
     /// Memory of each solver process in MiB; what needs more is unknown
     #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY_MIB,
@@ -33,7 +33,7 @@ pub struct Effort {
 fn seconds(text: &str) -> Result<Duration, String> {
     match text.parse::<f64>() {
         Ok(x) if x > 0.0 && x <= 1e6 => Ok(Duration::from_secs_f64(x)),
-        _ => Err("a number of seconds above 0 is needed".to_string()),
+        _ => Err("a number of seconds above 0 and up to 1000000 is needed".to_string()),
     }
 }
 

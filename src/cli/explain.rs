@@ -56,7 +56,8 @@ impl Explain {
 /// Whether it is written like a code.
 fn is_code(asked: &str) -> bool {
     let digits = asked.strip_prefix(['R', 'r']).unwrap_or(asked);
-    let code = digits.len() < asked.len() || digits.len() <= 4;
+    // Four digits may be those of an id.
+    let code = digits.len() < asked.len() || digits.len() < 4;
     code && !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 

@@ -44,7 +44,7 @@ impl Replay {
         let Some(claim) = Claim::find(&self.claim, &self.files, reporter) else { return };
         let Some((result, _)) = claim.decide(&self.effort, reporter) else { return };
         let Some(found) = &result.counterexample else {
-            return reporter.fault(&no_input(&result));
+            return reporter.fault(&no_input(&result, &claim.sources));
         };
         if !self.as_test {
             return replayed(found, &claim.sources).iter().for_each(|line| reporter.result(line));
@@ -56,12 +56,13 @@ impl Replay {
     }
 }
 
-fn no_input(result: &ClaimResult) -> Diagnostic {
+fn no_input(result: &ClaimResult, sources: &SourceMap) -> Diagnostic {
     let fact = match result.kind {
         ClaimKind::Test => format!("`{}` is a test: no input refutes it", result.name),
         _ => format!("`{}` is not refuted: it is {}", result.name, result.verdict.name()),
     };
-    placeless(NOT_REFUTED, fact).help(format!("rtv explain {}", result.name))
+    let file = sources.place(result.span).map_or(String::new(), |place| place.file);
+    placeless(NOT_REFUTED, fact).help(format!("rtv explain {} {file}", result.name))
 }
 
 fn no_test(name: &str) -> Diagnostic {
@@ -76,7 +77,8 @@ fn replayed(found: &Counterexample, sources: &SourceMap) -> Vec<String> {
     // The two results and the difference come last.
     let results = facts.iter().position(|line| line.starts_with("left ")).unwrap_or(facts.len());
     let mut lines = facts[..results].to_vec();
-    for (side, steps) in [("left", left), ("right", right)] {
+    for (side, steps) in [("left", left), ("right", right)].into_iter().filter(|(_, steps)| !steps.is_empty())
+    {
         lines.push(format!("{side}:"));
         // Broadcasting and what is broadcast stand at one place.
         let mut texts: Vec<String> = steps.iter().map(|step| shown(step, sources)).collect();

@@ -30,11 +30,16 @@ pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
             Err(why) => Err(unreadable(path, &reason(&why))),
         };
         match files {
-            Ok(files) => found.extend(files.into_iter().filter(|f| seen.insert(f.clone()))),
+            Ok(files) => found.extend(files.into_iter().filter(|file| seen.insert(identity(file)))),
             Err(fault) => faults.push(fault),
         }
     }
     if faults.is_empty() { Ok(found) } else { Err(faults) }
+}
+
+/// The file itself, by whatever name it is reached.
+fn identity(file: &Path) -> PathBuf {
+    fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf())
 }
 
 /// The bytes of a source file; a file over the limit is cut one byte past it, which is

@@ -53,6 +53,15 @@ pub enum Require {
     Tested,
 }
 
+impl Require {
+    pub fn name(self) -> &'static str {
+        match self {
+            Require::Proved => "proved",
+            Require::Tested => "tested",
+        }
+    }
+}
+
 /// Whether a verdict is less than what is required. What is refuted or vacuous is judged
 /// by its expectation.
 pub fn falls_short(verdict: Verdict, require: Require) -> bool {
@@ -69,15 +78,22 @@ pub struct Tally {
     pub by_verdict: BTreeMap<Verdict, usize>,
     /// Those of `by_verdict` that are not proved and were not to be.
     pub as_expected: BTreeMap<Verdict, usize>,
+    /// Where types alone were asked for.
+    pub typed: usize,
     /// Beside `claims`.
     pub not_checked: usize,
+    pub interrupted: bool,
+    /// Beside `claims`: as they were in an earlier round.
+    pub unchanged: usize,
+    /// The names of those that are not as expected.
+    pub still_open: Vec<String>,
 }
 
 impl Tally {
     pub fn count(&mut self, claim: &ClaimResult) {
         self.claims += 1;
         *self.by_verdict.entry(claim.verdict).or_default() += 1;
-        if as_expected(claim) && claim.verdict != Verdict::Proved {
+        if claim.verdict == claim.expected.verdict && as_expected(claim) && claim.verdict != Verdict::Proved {
             *self.as_expected.entry(claim.verdict).or_default() += 1;
         }
     }

@@ -79,6 +79,9 @@ enum Line<'a> {
     RunFinished {
         claims: usize,
         not_checked: usize,
+        interrupted: bool,
+        unchanged: usize,
+        still_open: &'a [String],
         verdicts: BTreeMap<&'static str, usize>,
         as_expected: BTreeMap<&'static str, usize>,
         errors: usize,
@@ -139,12 +142,18 @@ pub fn claim_started(name: &str) -> String {
 struct Refutation {
     contract: &'static str,
     dtypes: BTreeMap<String, &'static str>,
-    sizes: BTreeMap<String, String>,
+    /// Numbers, and lists of them for rank variables.
+    sizes: BTreeMap<String, serde_json::Value>,
     inputs: BTreeMap<String, String>,
     left: String,
     right: String,
     at: Option<Vec<usize>>,
     difference: String,
+}
+
+/// Both are written as in JSON.
+fn number((name, value): (String, String)) -> Option<(String, serde_json::Value)> {
+    Some((name, serde_json::from_str(&value).ok()?))
 }
 
 impl From<&Counterexample> for Refutation {
@@ -153,7 +162,7 @@ impl From<&Counterexample> for Refutation {
         Refutation {
             contract: found.contract.name(),
             dtypes: found.dtypes().iter().map(|(name, d)| (name.to_string(), d.name())).collect(),
-            sizes: found.sizes().into_iter().collect(),
+            sizes: found.sizes().into_iter().filter_map(number).collect(),
             inputs: inputs.collect(),
             left: found.left.clone(),
             right: found.right.clone(),
@@ -204,6 +213,9 @@ pub fn run_finished(tally: &Tally, errors: usize, exit: Exit, seconds: f64) -> S
     Line::RunFinished {
         claims: tally.claims,
         not_checked: tally.not_checked,
+        interrupted: tally.interrupted,
+        unchanged: tally.unchanged,
+        still_open: &tally.still_open,
         verdicts: named(&tally.by_verdict),
         as_expected: named(&tally.as_expected),
         errors,

@@ -20,7 +20,7 @@ use rtv_proofs::ClaimResult;
 use rtv_runtime::io::{UNWRITABLE, placeless};
 use rtv_semantics::diag::Diagnostic;
 
-pub use claim::Require;
+pub use claim::{Require, as_expected};
 pub use exit::Exit;
 pub use progress::Progress;
 pub use statistics::Counts;
@@ -145,16 +145,17 @@ impl Reporter {
         self.tally.count(claim);
         self.spent.count(claim);
         self.at_least(claim::exit(claim, proving));
-        if self.require.is_some_and(|require| claim::falls_short(claim.verdict, require)) {
+        let short = self.require.filter(|require| claim::falls_short(claim.verdict, *require));
+        if short.is_some() {
             self.at_least(Exit::Undecided);
         }
         self.clear();
         match self.format {
             // Those who follow a run wait for this.
             Format::Json => self.out.at_once(&(json::claim_finished(sources, claim) + "\n")),
-            Format::Text if self.quiet && claim::as_expected(claim) => {}
+            Format::Text if self.quiet && short.is_none() && claim::as_expected(claim) => {}
             Format::Text => {
-                let text = text::claim(sources, claim, self.verbose, self.out.colored());
+                let text = text::claim(sources, claim, short, self.verbose, self.out.colored());
                 self.out.text(&text);
             }
         }
@@ -196,8 +197,37 @@ impl Reporter {
         }
     }
 
-    /// So many claims have no verdict: a file of theirs is broken, or the run was
-    /// interrupted.
+    /// A claim whose types are right, where no more was asked.
+    pub fn claim_typed(&mut self) {
+        self.tally.typed += 1;
+    }
+
+    /// A claim without a verdict, as its types are wrong; the diagnostics say that to people.
+    pub fn claim_untyped(&mut self, sources: &SourceMap, claim: &ClaimResult) {
+        self.not_checked(1);
+        if self.format == Format::Json {
+            self.out.at_once(&(json::claim_finished(sources, claim) + "\n"));
+        }
+    }
+
+    /// The run ends before so many claims have a verdict.
+    pub fn interrupted(&mut self, claims: usize) {
+        self.at_least(Exit::Undecided);
+        self.tally.interrupted = true;
+        self.not_checked(claims);
+    }
+
+    /// Claims with their names that were checked before, and whether they are as expected.
+    pub fn unchanged(&mut self, claims: &[(String, bool)]) {
+        self.tally.unchanged = claims.len();
+        let open = claims.iter().filter(|(_, as_expected)| !as_expected);
+        self.tally.still_open = open.map(|(name, _)| name.clone()).collect();
+        if !self.tally.still_open.is_empty() {
+            self.at_least(Exit::Undecided);
+        }
+    }
+
+    /// So many claims have no verdict: their file is broken, or they were not reached.
     pub fn not_checked(&mut self, claims: usize) {
         self.tally.not_checked += claims;
     }
@@ -221,6 +251,13 @@ impl Reporter {
     pub fn flush(&mut self) {
         self.out.at_once("");
         self.err.at_once("");
+    }
+
+    /// The end of a run without claims, which people see.
+    pub fn core_finished(&mut self) {
+        if self.format == Format::Json {
+            self.run_finished();
+        }
     }
 
     /// The totals of a check.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtv_proofs::{ClaimResult, Counterexample, Verdict};
 use rtv_semantics::program::ClaimKind;
 
-use super::claim::{Tally, as_expected};
+use super::claim::{Require, Tally, as_expected};
 use crate::project::SourceMap;
 
 const NAME_WIDTH: usize = 28;
@@ -23,8 +23,14 @@ const LISTED: [Verdict; 6] = [
 ];
 
 /// One row, with the counterexample below it where the verdict is a surprise, or always
-/// when `verbose`.
-pub fn claim(sources: &SourceMap, claim: &ClaimResult, verbose: bool, colored: bool) -> String {
+/// when `verbose`; `short` is what it was required to be and is not.
+pub fn claim(
+    sources: &SourceMap,
+    claim: &ClaimResult,
+    short: Option<Require>,
+    verbose: bool,
+    colored: bool,
+) -> String {
     let surprise = !as_expected(claim);
     let word = match claim.verdict {
         Verdict::Refuted if surprise => "REFUTED".to_string(),
@@ -32,7 +38,7 @@ pub fn claim(sources: &SourceMap, claim: &ClaimResult, verbose: bool, colored: b
     };
     let word = paint(&format!("{word:>9}"), color(claim, surprise), colored);
     let (name, kind, mode) = (&claim.name, claim.kind.name(), claim.mode);
-    let note = note(sources, claim, surprise);
+    let note = note(sources, claim, short, surprise);
     let row = format!("{word}  {name:<NAME_WIDTH$}  {kind:<KIND_WIDTH$}  {mode:<MODE_WIDTH$}  {note}");
     let mut lines = vec![row];
     if verbose || surprise {
@@ -61,10 +67,17 @@ fn next(sources: &SourceMap, claim: &ClaimResult) -> Option<String> {
         (_, None) => "explain",
     };
     let place = sources.place(claim.span)?;
-    Some(format!("rtv {verb} {} {}", &claim.id[..8], place.file))
+    Some(format!("rtv {verb} {} {}", &claim.id[..8], quoted(&place.file)))
 }
 
-fn note(sources: &SourceMap, claim: &ClaimResult, surprise: bool) -> String {
+/// A path as a shell reads it.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_string() };
+    if path.chars().all(plain) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
+}
+
+fn note(sources: &SourceMap, claim: &ClaimResult, short: Option<Require>, surprise: bool) -> String {
     let mut parts: Vec<String> = claim.code.iter().map(|code| code.to_string()).collect();
     if !claim.note.is_empty() {
         parts.push(claim.note.clone());
@@ -73,9 +86,10 @@ fn note(sources: &SourceMap, claim: &ClaimResult, surprise: bool) -> String {
     if surprise && (expected.verdict != Verdict::Proved || expected.contract.is_some()) {
         let contract = expected.contract.map_or("", |contract| contract.name());
         parts.push(format!("expected {} {contract}", expected.verdict.name()).trim_end().into());
-    } else if !surprise && claim.verdict != Verdict::Proved {
+    } else if !surprise && claim.verdict != Verdict::Proved && claim.verdict == expected.verdict {
         parts.push("as expected".to_string());
     }
+    parts.extend(short.map(|require| format!("less than {}", require.name())));
     if surprise {
         parts.extend(sources.place(claim.span).map(|p| format!("{}:{}", p.file, p.line)));
     }
@@ -88,7 +102,11 @@ pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
         let parts = LISTED.iter().filter_map(|v| Some(format!("{} {}", counts.get(v)?, v.name())));
         parts.collect::<Vec<_>>().join(", ")
     };
-    let mut text = format!("\n  {}", counted(tally.claims, "claim"));
+    let claims = match tally.typed {
+        0 => counted(tally.claims, "claim"),
+        typed => format!("{} typed", counted(typed, "claim")),
+    };
+    let mut text = format!("{}  {claims}", if tally.claims > 0 { "\n" } else { "" });
     if tally.claims > 0 {
         text.push_str(&format!(": {}", listed(&tally.by_verdict)));
     }
@@ -97,6 +115,15 @@ pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
     }
     if errors > 0 {
         text.push_str(&format!("; {}", counted(errors, "error")));
+    }
+    if tally.interrupted {
+        text.push_str("; interrupted");
+    }
+    if tally.unchanged > 0 {
+        text.push_str(&format!("; {} unchanged", counted(tally.unchanged, "claim")));
+    }
+    if !tally.still_open.is_empty() {
+        text.push_str(&format!(", not as expected: {}", tally.still_open.join(", ")));
     }
     if tally.not_checked > 0 {
         text.push_str(&format!("; {} not checked", counted(tally.not_checked, "claim")));
@@ -153,7 +180,8 @@ mod tests {
 
     #[test]
     fn only_a_surprise_is_loud() {
-        let row = |verdict, expected| claim(&SourceMap::default(), &result(verdict, expected), false, false);
+        let row =
+            |verdict, expected| claim(&SourceMap::default(), &result(verdict, expected), None, false, false);
         let loud = row(Verdict::Refuted, Verdict::Proved);
         assert!(loud.starts_with("  REFUTED  r ") && loud.contains("R0411"), "{loud}");
         let quiet = row(Verdict::Refuted, Verdict::Refuted);

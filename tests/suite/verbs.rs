@@ -18,7 +18,7 @@ fn half_of[N](x: i32[N]) -> i32[N] {
 
 rule right[N](x: i32[N]) { x + 0 => x }
 
-#: expect refuted value
+#: expect refuted
 rule wrong[N, *S, T: int](x: T[N, *S], a: size) requires a <= N {
   x[a:] + 1 => x[:a]
 }
@@ -36,8 +36,7 @@ fn a_claim_is_explained_by_name_and_by_id() {
     folder.file("a.rtl", CLAIMS);
     let by_name = folder.run(&["explain", "halves", "a.rtl"]);
     assert_eq!((by_name.code, by_name.err.as_str()), (Some(0), ""), "{by_name:?}");
-    for fact in ["refuted (exact)", "definitions: half_of (line 2)", "for every size N", "rtv replay halves"]
-    {
+    for fact in ["refuted (exact)", "definitions: half_of (line 2)", "for every size N", "rtv replay "] {
         assert!(by_name.out.contains(fact), "{fact}: {}", by_name.out);
     }
     let id = by_name.out.split_whitespace().nth(2).expect("the id stands behind the name");
@@ -103,7 +102,7 @@ fn a_refutation_becomes_a_test_that_fails_until_the_claim_is_right() {
     let folder = Folder::new("as-test");
     folder.file("a.rtl", CLAIMS);
     for (name, wrong, right) in
-        [("wrong", "x[a:] + 1 == x[:a]", "x[a:] + 1 == x[a:] + 1"), ("halves", "x + (y - y)", "y + y")]
+        [("wrong", "let right = x[:a]", "let right = x[a:] + 1"), ("halves", "x + (y - y)", "y + y")]
     {
         let run = folder.run(&["replay", name, "a.rtl", "--as-test"]);
         assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{name}");
@@ -116,6 +115,66 @@ fn a_refutation_becomes_a_test_that_fails_until_the_claim_is_right() {
         let passing = folder.run(&["check", "t.rtl"]);
         assert_eq!(passing.code, Some(0), "{passing:?}");
     }
+}
+
+#[test]
+fn every_kind_of_counterexample_becomes_a_failing_test() {
+    let folder = Folder::new("as-tests");
+    let claims = [
+        "rule r(x: i64) { x - 1 < x => full([], true) }",
+        "rule r(x: f32) { x * 1e-30 / 1e-30 => x }",
+        "rule r(x: i8, y: i8) { x + y - y + 1 => x }",
+        "rule r(p: bool[]) { logical_not(p) => p }",
+        "rule r[N](x: bf16[N]) { x + bf16(0.0) => x }",
+        "rule r[N, T: float](x: T[N]) { x - x => zeros([N], T) }",
+        "rule r[*S, T: int](x: T[*S]) { [x[*i] for *i in *S] + 1 => x }",
+        "rule r[*S](x: f32[*S]) { sum(x, dtype = f32) + 1.0 => sum(x) }",
+        "rule r[M, N](x: u8[M, N]) { t(x) => x.reshape([N, M]) }",
+        "rule r[N](x: f32[N]) upto close(rtol = 0.0, atol = 0.001) { x * 1.01 => x }",
+        "rule r[N](x: f64[N]) upto real { exp(x) => x + 1.0 }",
+        "rule r[N](x: f32[N], a: size) requires a <= N { x[a:] => x[:N - a] }",
+        "decomp r[N](x: f32[N]) -> f32[N] refines relu(x) { let x = x + 1.0\n return x }",
+        "fn two[N](x: f32[N]) -> (f32[N], f32[N]) { return (x, -x) }\nrule r[N](x: f32[N]) { two(x) => two(-x) }",
+    ];
+    for claim in claims {
+        let text = format!("rtl 1.0\n{claim}\n");
+        folder.file("a.rtl", &text);
+        let run = folder.run(&["replay", "r", "a.rtl", "--as-test"]);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{claim}");
+        folder.file("t.rtl", format!("{text}{}", run.out));
+        let failing = folder.run(&["check", "t.rtl", "--tests", "--only", "r_counterexample"]);
+        let failed = failing.code == Some(1) && failing.err.contains("R0405");
+        assert!(failed, "{claim}\n{}\n{failing:?}", run.out);
+    }
+}
+
+#[test]
+fn a_directive_about_nothing_is_an_error() {
+    let folder = Folder::new("directive");
+    let rule = "rule r[N](x: i32[N]) { x + 0 => x }\n";
+    for text in [
+        format!("{rule}#: expect refuted\n"),
+        "rule r[N](x: i32[N]) {\n  #: expect refuted\n  x + 0 => x\n}\n".into(),
+    ] {
+        folder.file("a.rtl", format!("rtl 1.0\n{text}"));
+        let run = folder.run(&["check", "a.rtl"]);
+        assert!(run.code == Some(3) && run.err.contains("R0404"), "{text}\n{run:?}");
+    }
+}
+
+#[test]
+fn a_claim_that_does_not_type_is_told_to_programs_too() {
+    let folder = Folder::new("untyped");
+    folder
+        .file("a.rtl", "rtl 1.0\nrule r[N](x: i32[N]) { x + y => x }\nrule s[N](x: i32[N]) { x + 0 => x }\n");
+    let run = folder.run(&["check", "a.rtl", "--format", "json"]);
+    let lines: Vec<Value> = run.out.lines().map(|l| serde_json::from_str(l).expect("an object")).collect();
+    let count = |reason: &str| lines.iter().filter(|line| line["reason"] == reason).count();
+    assert_eq!((count("claim-started"), count("claim-finished")), (2, 2), "{}", run.out);
+    let last = lines.last().expect("totals");
+    assert_eq!((&last["claims"], &last["not_checked"]), (&1.into(), &1.into()));
+    let types = folder.run(&["check", "a.rtl", "--types", "--only", "s"]);
+    assert!(types.out.contains("1 claim typed"), "{types:?}");
 }
 
 #[test]
@@ -303,6 +362,14 @@ fn watching_checks_again_what_changes() {
     assert_eq!(names(&run.until("run-finished")), ["right"]);
     folder.file("a.rtl", CLAIMS.replace("x // 2", "x // 4"));
     assert_eq!(names(&run.until("run-finished")), ["right", "halves"]);
+    let before = CLAIMS.replace("x // 2", "x // 4").replace("x + 0 => x", "x + 1 => x");
+    folder.file("a.rtl", &before);
+    run.until("run-finished");
+    folder.file("a.rtl", before.replace("x // 4", "x // 8"));
+    // `right` is wrong now, and stays so.
+    let said = run.until("run-finished");
+    assert_eq!(names(&said), ["halves"]);
+    assert!(said.contains("\"still_open\":[\"right\"]"), "{said}");
     run.interrupt();
-    assert_eq!(run.end().1, Some(0));
+    assert_eq!(run.end().1, Some(4));
 }

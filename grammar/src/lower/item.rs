@@ -398,7 +398,10 @@ impl<'a> Lower<'a> {
                         kind_text(&kind)
                     ),
                 )
-                .help("state it for one value")
+                .help(match kind {
+                    ParamKind::Bool => "state it for one value; a tensor of one bool is `bool[]`",
+                    _ => "state it for one value",
+                })
                 .into()),
             },
         }

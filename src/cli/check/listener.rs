@@ -1,12 +1,14 @@
 //! What a check reports while it runs.
 
+use std::collections::BTreeMap;
+
 use rtv_proofs::ClaimResult;
 use rtv_semantics::diag::Diagnostic;
 
 use super::workers::{Event, Listener};
 use crate::cli::interrupt;
 use crate::project::SourceMap;
-use crate::report::Reporter;
+use crate::report::{Reporter, as_expected};
 
 /// Tells a reporter.
 pub struct Telling<'r> {
@@ -17,15 +19,30 @@ pub struct Telling<'r> {
     /// Whether proofs are asked for.
     pub proving: bool,
     /// Claims told so far.
-    pub finished: usize,
+    pub told: usize,
+    /// The same by id: their names, and whether they are as expected.
+    pub finished: BTreeMap<String, (String, bool)>,
 }
 
 impl Telling<'_> {
     fn claim(&mut self, claim: &ClaimResult) {
-        self.finished += 1;
-        if self.deciding {
-            self.reporter.claim_finished(self.sources, claim, self.proving);
+        self.remember(claim);
+        match self.deciding {
+            true => self.reporter.claim_finished(self.sources, claim, self.proving),
+            false => self.reporter.claim_typed(),
         }
+    }
+
+    fn untyped(&mut self, claim: &ClaimResult) {
+        self.remember(claim);
+        if self.deciding {
+            self.reporter.claim_untyped(self.sources, claim);
+        }
+    }
+
+    fn remember(&mut self, claim: &ClaimResult) {
+        self.told += 1;
+        self.finished.insert(claim.id.clone(), (claim.name.clone(), as_expected(claim)));
     }
 
     fn found(&mut self, found: &[Diagnostic]) {
@@ -37,7 +54,7 @@ impl Listener for Telling<'_> {
     fn live(&mut self, event: &Event) {
         match event {
             Event::Started(name) => self.reporter.progress_started(name),
-            Event::Finished(claim) => self.reporter.progress_finished(claim),
+            Event::Finished(claim) | Event::Untyped(claim) => self.reporter.progress_finished(claim),
             Event::Found(_) => {}
         }
     }
@@ -47,6 +64,7 @@ impl Listener for Telling<'_> {
             Event::Started(name) if self.deciding => self.reporter.claim_started(&name),
             Event::Started(_) => {}
             Event::Finished(claim) => self.claim(&claim),
+            Event::Untyped(claim) => self.untyped(&claim),
             Event::Found(found) => self.found(&found),
         }
     }

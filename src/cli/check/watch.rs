@@ -25,6 +25,8 @@ pub struct Watched {
     named: Vec<PathBuf>,
     seen: Snapshot,
     checked: BTreeSet<String>,
+    /// What was found of claims, by id: their names, and whether they are as expected.
+    found: BTreeMap<String, (String, bool)>,
 }
 
 /// When each file was last written, and its length.
@@ -51,6 +53,15 @@ impl Watched {
         let now: BTreeSet<String> = wanted.iter().map(key).collect();
         wanted.retain(|place| !self.checked.contains(&key(place)));
         self.checked = now;
+    }
+
+    /// Takes in what a round found, and gives the claims that it did not look at again.
+    pub fn unchanged(&mut self, finished: BTreeMap<String, (String, bool)>) -> Vec<(String, bool)> {
+        self.found.retain(|id, _| self.checked.contains(id));
+        let rest = self.found.iter().filter(|(id, _)| !finished.contains_key(*id));
+        let rest = rest.map(|(_, claim)| claim.clone()).collect();
+        self.found.extend(finished);
+        rest
     }
 
     /// Waits until a file changes. Not if there is an interrupt before.

@@ -34,6 +34,8 @@ pub enum Event {
     /// The item of this name is begun.
     Started(String),
     Finished(Box<ClaimResult>),
+    /// The claim has no verdict, as its types are wrong.
+    Untyped(Box<ClaimResult>),
     Found(Vec<Diagnostic>),
 }
 
@@ -114,6 +116,7 @@ fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
         }
         let outcome = checker.item(module, *at);
         outcome.claims.into_iter().for_each(|claim| say(Some(Event::Finished(Box::new(claim)))));
+        outcome.untyped.into_iter().for_each(|claim| say(Some(Event::Untyped(Box::new(claim)))));
         let mut found = outcome.diagnostics;
         if let Some(fault) = outcome.fault {
             // One report of it is enough.

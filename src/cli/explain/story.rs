@@ -11,6 +11,7 @@ use crate::report::Counts;
 /// and what it took.
 pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String> {
     let place = claim.sources.place(claim.item().span);
+    let file = place.as_ref().map_or(String::new(), |place| place.file.clone());
     let place = place.map_or(String::new(), |place| format!("{}:{}", place.file, place.line));
     let mut lines = vec![format!("{} {}  {}  {place}", result.kind.name(), result.name, result.id)];
     lines.push(String::new());
@@ -35,7 +36,7 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
         lines.push(format!("rtv explain {code}: what this verdict means"));
     }
     if result.verdict == Verdict::Refuted && result.counterexample.is_some() {
-        lines.push(format!("rtv replay {}: every step on this input", result.name));
+        lines.push(format!("rtv replay {} {file}: every step on this input", &result.id[..8]));
     }
     lines
 }
