@@ -13,7 +13,6 @@ use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
-use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::ClaimKind;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::ErrorClass;
@@ -27,7 +26,7 @@ use std::time::Duration;
 pub enum Stage {
     /// Types and shapes.
     Types,
-    /// `test` blocks and sampling, no solver.
+    /// `test` blocks and sampling, no proofs.
     Tests,
     Proofs,
 }
@@ -60,7 +59,7 @@ pub struct Outcome {
 /// A checker with its solver.
 pub struct Checker {
     pub(crate) settings: Settings,
-    pub(crate) prover: Option<Prover>,
+    pub(crate) prover: Prover,
 }
 
 impl Checker {
@@ -69,25 +68,20 @@ impl Checker {
     /// # Errors
     /// When the solver is missing, of the wrong version, or fails its self-test.
     pub fn start(settings: Settings) -> Result<Checker, Fault> {
-        let prover = match settings.stage {
-            Stage::Proofs => Some(Prover::new(Solver::start()?, settings.budget)),
-            Stage::Types | Stage::Tests => None,
-        };
-        Ok(Checker { settings, prover })
+        Ok(Checker { settings, prover: Prover::new(Solver::start()?, settings.budget) })
     }
 
     /// With the solver in worker processes, which several checkers may share; `observer`
     /// sees what is asked of it. What is wrong with it is known when it is asked:
     /// [`Outcome::fault`].
     pub fn in_workers(settings: Settings, pool: Arc<Pool>, observer: Observer) -> Checker {
-        let proves = settings.stage == Stage::Proofs;
-        let solver = || Solver::in_workers(pool).observed(observer);
-        let prover = proves.then(|| Prover::new(solver(), settings.budget));
-        Checker { settings, prover }
+        let solver = Solver::in_workers(pool).observed(observer);
+        Checker { settings, prover: Prover::new(solver, settings.budget) }
     }
 
+    /// Sizes are part of types, and decided with the solver at every stage.
     pub(crate) fn engine(&self) -> &dyn Entails {
-        self.prover.as_ref().map_or(&Guessing, |p| p.entails())
+        self.prover.entails()
     }
 
     /// Checks every item of a module.
@@ -112,9 +106,7 @@ impl Checker {
         let (item, expected) = (&module.items[at], module.expected[at]);
         let Some((name, kind)) = subject(item) else { return Outcome::default() };
         let deadline = Deadline::after(self.settings.timeout);
-        if let Some(prover) = &self.prover {
-            prover.solver().until(deadline.at());
-        }
+        self.prover.solver().until(deadline.at());
         let task =
             Task { module, item, at, name, kind: kind.unwrap_or(ClaimKind::Calls), expected, deadline };
         let (claim, diagnostics) = match kind {
@@ -125,7 +117,7 @@ impl Checker {
         let untyped = first_error.filter(|_| kind.is_some() && claim.is_none());
         let untyped = untyped.map(|found| self.undecided(&task, Some(found.code), found.message.clone()));
         // What was found with answers that do not count is not told.
-        match self.prover.as_ref().and_then(|prover| prover.solver().fault()) {
+        match self.prover.solver().fault() {
             None => {
                 let (claims, untyped) = (claim.into_iter().collect(), untyped.into_iter().collect());
                 Outcome { diagnostics, claims, untyped, fault: None }

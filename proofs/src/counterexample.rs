@@ -6,7 +6,7 @@ use crate::refute::{Drawn, environment, limits};
 use crate::verdict::Contract;
 use rtv_semantics::diag::Code;
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::Claim;
+use rtv_semantics::program::{Claim, ClaimKind};
 use rtv_semantics::scalar::Value;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::tensor::Tensor;
@@ -86,8 +86,12 @@ impl Counterexample {
         for (name, tensor) in self.inputs() {
             lines.extend(labelled(name, &written(tensor)));
         }
-        lines.extend(labelled("left ", &self.left));
-        lines.extend(labelled("right", &self.right));
+        if self.instance.kind == ClaimKind::Calls {
+            lines.extend(labelled("result", &self.left));
+        } else {
+            lines.extend(labelled("left ", &self.left));
+            lines.extend(labelled("right", &self.right));
+        }
         let place = match &self.difference.at {
             Some(at) => format!(" at {at:?}"),
             None => String::new(),

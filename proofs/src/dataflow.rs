@@ -5,8 +5,9 @@ use petgraph::algo::toposort;
 use petgraph::graph::{DiGraph, NodeIndex};
 use rtv_semantics::diag::Span;
 use rtv_semantics::eval::{Datum, Env, EvalError, Limits, eval};
-use rtv_semantics::scalar::Domain;
-use rtv_semantics::term::{Form, Fun, Term, Var};
+use rtv_semantics::scalar::{Domain, Value};
+use rtv_semantics::tensor::Tensor;
+use rtv_semantics::term::{Form, Fun, Instance, Term, Var};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Functions of the user inside one another whose steps are shown.
@@ -126,10 +127,11 @@ fn walk(term: &Term, env: &mut Env, domain: Domain, limits: &Limits, depth: usiz
         {
             let values: Result<Vec<Datum>, EvalError> =
                 args.iter().map(|arg| eval(arg, env, domain, limits)).collect();
-            if let Ok(values) = values {
+            if let Ok(values) = values
+                && enters(instance, &values, env, domain, limits)
+            {
                 let mut inner = env.clone();
-                let params = instance.params.iter().map(|(var, _)| var.clone());
-                inner.vars.extend(params.zip(values));
+                inner.vars.extend(bound(instance, values));
                 walk(&instance.body, &mut inner, domain, limits, depth + 1, into);
             }
         }
@@ -141,4 +143,18 @@ fn walk(term: &Term, env: &mut Env, domain: Domain, limits: &Limits, depth: usiz
             into.push(Step { span: term.span(), depth, value });
         }
     }
+}
+
+/// The parameters of a call with their values.
+fn bound(instance: &Instance, values: Vec<Datum>) -> impl Iterator<Item = (Var, Datum)> {
+    instance.params.iter().map(|(var, _)| var.clone()).zip(values)
+}
+
+/// Whether the preconditions of a call hold, so that there are steps inside it.
+fn enters(instance: &Instance, values: &[Datum], env: &Env, domain: Domain, limits: &Limits) -> bool {
+    let mut inner = env.clone();
+    inner.vars.extend(bound(instance, values.to_vec()));
+    let holds =
+        |value: Datum| value.as_tensor().and_then(Tensor::item).and_then(Value::as_bool) == Some(true);
+    instance.requires.iter().all(|r| eval(&r.cond, &inner, domain, limits).is_ok_and(holds))
 }

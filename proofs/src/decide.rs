@@ -4,7 +4,7 @@ use crate::check::{Checker, Stage};
 use crate::choices::{choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::discharge::{Prover, holds_alike, is_precondition};
+use crate::discharge::{holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
@@ -239,14 +239,14 @@ impl Checker {
         mode: Mode,
     ) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
         let mut contracts = BTreeMap::new();
-        let Some(prover) = self.prover.as_ref().filter(|_| !matches!(mode, Mode::Close { .. })) else {
+        if self.settings.stage != Stage::Proofs || matches!(mode, Mode::Close { .. }) {
             return (contracts, None);
-        };
+        }
         if let Some((_, reason)) = &stated.open {
             contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
             return (contracts, None);
         }
-        let proved = task.deadline.within(|| self.prove(prover, &stated.claims, &mut contracts));
+        let proved = task.deadline.within(|| self.prove(&stated.claims, &mut contracts));
         let model = proved.unwrap_or_else(|Cancelled| {
             contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
             None
@@ -258,7 +258,6 @@ impl Checker {
     /// the solver thinks separates its sides is returned.
     fn prove(
         &self,
-        prover: &Prover,
         claims: &[Arc<Claim>],
         into: &mut BTreeMap<Contract, Finding>,
     ) -> Option<ValueModel> {
@@ -267,7 +266,7 @@ impl Checker {
             if proved.is_some_and(|proved| holds_alike(claim, proved)) {
                 continue;
             }
-            let (found, model) = prover.contracts(claim);
+            let (found, model) = self.prover.contracts(claim);
             for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
@@ -279,7 +278,7 @@ impl Checker {
             if into.values().any(|f| f.verdict != Verdict::Proved) {
                 let open = into.get_mut(&Contract::Value).filter(|value| value.verdict != Verdict::Proved);
                 if let Some(value) = open
-                    && let Some(weaker) = self.weaker_mode(prover, claim)
+                    && let Some(weaker) = self.weaker_mode(claim)
                 {
                     value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
                 }
@@ -291,14 +290,14 @@ impl Checker {
     }
 
     /// The strongest mode below the asked one in which the values are proved equal.
-    fn weaker_mode(&self, prover: &Prover, claim: &Claim) -> Option<Mode> {
+    fn weaker_mode(&self, claim: &Claim) -> Option<Mode> {
         let below: &[Mode] = match claim.mode {
             Mode::Exact => &[Mode::Reassoc, Mode::Real],
             Mode::Reassoc => &[Mode::Real],
             Mode::Real | Mode::Close { .. } => &[],
         };
         let proved = |mode: &Mode| {
-            let (found, _) = prover.contracts(&Claim { mode: *mode, ..claim.clone() });
+            let (found, _) = self.prover.contracts(&Claim { mode: *mode, ..claim.clone() });
             found.get(&Contract::Value).is_some_and(|f| f.verdict == Verdict::Proved)
         };
         below.iter().copied().find(proved)
@@ -321,7 +320,7 @@ impl Checker {
         let proved =
             !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
         let vacuous =
-            self.prover.as_ref().is_some_and(|p| !claims.is_empty() && claims.iter().all(|c| p.vacuous(c)));
+            !claims.is_empty() && claims.iter().all(|claim| self.prover.vacuous(claim));
         (result.verdict, result.note) = if vacuous {
             (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
         } else if let Mode::Close { .. } = mode {

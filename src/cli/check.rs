@@ -36,10 +36,10 @@ const NOTHING_SELECTED: Code = Code(815);
 pub struct Check {
     /// Files and folders; without any, the project or the current folder
     files: Vec<PathBuf>,
-    /// Stop after types and shapes
+    /// Stop after types and sizes
     #[arg(long)]
     types: bool,
-    /// Only `test` blocks and sampling, no solver
+    /// Only `test` blocks and sampling, no proofs
     #[arg(long, conflicts_with = "types")]
     tests: bool,
     /// Print the typed core, one operation a line, instead of checking

@@ -74,11 +74,15 @@ fn no_test(name: &str) -> Diagnostic {
 fn replayed(found: &Counterexample, sources: &SourceMap) -> Vec<String> {
     let (left, right) = found.steps();
     let facts = found.lines();
-    // The two results and the difference come last.
-    let results = facts.iter().position(|line| line.starts_with("left ")).unwrap_or(facts.len());
+    // The results and the difference come last.
+    let results = facts.iter().position(|line| line.starts_with("left ") || line.starts_with("result "));
+    let results = results.unwrap_or(facts.len());
     let mut lines = facts[..results].to_vec();
-    for (side, steps) in [("left", left), ("right", right)].into_iter().filter(|(_, steps)| !steps.is_empty())
-    {
+    let sides = match found.instance.kind {
+        ClaimKind::Calls => vec![("steps", left)],
+        _ => vec![("left", left), ("right", right)],
+    };
+    for (side, steps) in sides.into_iter().filter(|(_, steps)| !steps.is_empty()) {
         lines.push(format!("{side}:"));
         // Broadcasting and what is broadcast stand at one place.
         let mut texts: Vec<String> = steps.iter().map(|step| shown(step, sources)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rtv_grammar::guard::MAX_BYTES;
@@ -18,23 +18,24 @@ const PROJECT_FILE: &str = "rtv.toml";
 const MAX_FOLDERS: usize = 64;
 
 /// The source files that `named` means: files as they are, folders with every `.rtl` file
-/// below them, sorted; nothing named means the project, or else the current folder.
-pub fn find(named: &[PathBuf]) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+/// below them, sorted; nothing named means the project, or else the current folder. What
+/// cannot be looked at is left out, and told.
+pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
     let project = [project_folder()];
     let named = if named.is_empty() { &project[..] } else { named };
     let (mut found, mut seen, mut faults) = (Vec::new(), BTreeSet::new(), Vec::new());
     for path in named {
         let files = match fs::metadata(path) {
-            Ok(about) if about.is_dir() => below(path),
-            Ok(_) => Ok(vec![path.clone()]),
-            Err(why) => Err(unreadable(path, &reason(&why))),
+            Ok(about) if about.is_dir() => below(path, &mut faults),
+            Ok(_) => vec![path.clone()],
+            Err(why) => {
+                faults.push(unreadable(path, &reason(&why)));
+                Vec::new()
+            }
         };
-        match files {
-            Ok(files) => found.extend(files.into_iter().filter(|file| seen.insert(identity(file)))),
-            Err(fault) => faults.push(fault),
-        }
+        found.extend(files.into_iter().filter(|file| seen.insert(identity(file))));
     }
-    if faults.is_empty() { Ok(found) } else { Err(faults) }
+    (found, faults)
 }
 
 /// The file itself, by whatever name it is reached.
@@ -67,14 +68,18 @@ fn project_folder() -> PathBuf {
 
 /// Every source file below a folder, by name; hidden folders and build folders are left
 /// out, links to folders are not followed.
-fn below(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
+fn below(folder: &Path, faults: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut open = vec![(folder.to_path_buf(), 0)];
+    let (mut open, told) = (vec![(folder.to_path_buf(), 0)], faults.len());
     while let Some((folder, depth)) = open.pop() {
-        let fault = |why: std::io::Error| unreadable(&folder, &reason(&why));
-        for entry in fs::read_dir(&folder).map_err(fault)? {
-            let entry = entry.map_err(fault)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(fault)?);
+        let entries = fs::read_dir(&folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let entries = entries.unwrap_or_else(|why| {
+            faults.push(unreadable(&folder, &reason(&why)));
+            Vec::new()
+        });
+        for entry in entries {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
             let path = path.strip_prefix(".").map_or(path.clone(), Path::to_path_buf);
             let name = entry.file_name();
             let skipped = name.as_encoded_bytes().starts_with(b".") || name == "target";
@@ -85,12 +90,12 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, Diagnostic> {
             }
         }
     }
-    if files.is_empty() {
+    if files.is_empty() && faults.len() == told {
         let fact = format!("`{}` holds no .rtl file", folder.display());
-        return Err(placeless(NO_SOURCES, fact).help("name a file, or a folder with .rtl files"));
+        faults.push(placeless(NO_SOURCES, fact).help("name a file, or a folder with .rtl files"));
     }
     files.sort();
-    Ok(files)
+    files
 }
 
 fn unreadable(path: &Path, why: &str) -> Diagnostic {

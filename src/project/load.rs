@@ -26,11 +26,8 @@ impl Project {
     /// diagnostic; syntax errors stay with their file and are returned too.
     pub fn load(named: &[PathBuf]) -> (Project, Vec<Diagnostic>) {
         let mut project = Project::default();
-        let paths = match find(named) {
-            Ok(paths) => paths,
-            Err(faults) => return (project, faults),
-        };
-        let faults = paths.iter().flat_map(|path| project.add(path)).collect();
+        let (paths, mut faults) = find(named);
+        faults.extend(paths.iter().flat_map(|path| project.add(path)));
         (project, faults)
     }
 

@@ -89,7 +89,7 @@ fn operators_mean_one_thing_in_their_tests() {
 fn claims_mean_one_thing_at_symbolic_sizes() {
     let mut counts = Counts::default();
     let mut sampler = Sampler::new(11);
-    let folders = ["proofs/rules", "examples"];
+    let folders = ["proofs", "examples"];
     for path in folders.iter().flat_map(|f| files_below(&root().join(f), ".rtl")) {
         let text = fs::read_to_string(&path).expect("a file of the project");
         let (module, _) = Module::new(FileId(0), parse(FileId(0), &text));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::folder::Folder;
+use crate::folder::{Folder, root};
 
 const CLAIMS: &str = "rtl 1.0
 fn half_of[N](x: i32[N]) -> i32[N] {
@@ -146,6 +146,26 @@ fn every_kind_of_counterexample_becomes_a_failing_test() {
         let failed = failing.code == Some(1) && failing.err.contains("R0405");
         assert!(failed, "{claim}\n{}\n{failing:?}", run.out);
     }
+}
+
+#[test]
+fn types_are_the_same_at_every_stage() {
+    let folder = Folder::new("stages");
+    // That the index is in range takes a product of sizes.
+    let text = fs::read_to_string(root().join("examples/heads.rtl")).expect("an example");
+    folder.file("a.rtl", text);
+    for stage in [&["check", "a.rtl"][..], &["check", "a.rtl", "--types"], &["check", "a.rtl", "--tests"]] {
+        let run = folder.run(stage);
+        assert_eq!((run.code, run.err.as_str()), (Some(0), ""), "{stage:?}");
+    }
+}
+
+#[test]
+fn an_unreadable_folder_costs_itself_alone() {
+    let folder = Folder::new("locked");
+    folder.file("a.rtl", "rtl 1.0\nrule r[N](x: i32[N]) { x + 0 => x }\n");
+    let run = folder.run(&["check", "a.rtl", "none", "none.rtl"]);
+    assert!(run.code == Some(2) && run.out.contains("1 claim: 1 proved; 2 errors"), "{run:?}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn snapshot(named: &[PathBuf]) -> Snapshot {
         let about = fs::metadata(&path).ok()?;
         Some((path, (about.modified().ok(), about.len())))
     };
-    find(named).unwrap_or_default().into_iter().filter_map(about).collect()
+    find(named).0.into_iter().filter_map(about).collect()
 }
 
 impl Watched {
