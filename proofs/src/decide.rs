@@ -256,11 +256,7 @@ impl Checker {
 
     /// Decides the contracts of every instance up to the first that is not proved; what
     /// the solver thinks separates its sides is returned.
-    fn prove(
-        &self,
-        claims: &[Arc<Claim>],
-        into: &mut BTreeMap<Contract, Finding>,
-    ) -> Option<ValueModel> {
+    fn prove(&self, claims: &[Arc<Claim>], into: &mut BTreeMap<Contract, Finding>) -> Option<ValueModel> {
         let mut proved: Option<&Claim> = None;
         for claim in claims {
             if proved.is_some_and(|proved| holds_alike(claim, proved)) {
@@ -319,8 +315,7 @@ impl Checker {
     fn summarize(&self, result: &mut ClaimResult, claims: &[Arc<Claim>], mode: Mode, tried: &Tried) {
         let proved =
             !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
-        let vacuous =
-            !claims.is_empty() && claims.iter().all(|claim| self.prover.vacuous(claim));
+        let vacuous = !claims.is_empty() && claims.iter().all(|claim| self.prover.vacuous(claim));
         (result.verdict, result.note) = if vacuous {
             (Verdict::Vacuous, "no sizes satisfy the preconditions".into())
         } else if let Mode::Close { .. } = mode {
@@ -467,7 +462,9 @@ fn turn(claims: &[Arc<Claim>], draw: usize) -> &Arc<Claim> {
     let low = claims.iter().filter(few).count();
     let turn = draw / 2;
     match low {
-        1.. if draw % 2 == 0 => claims.iter().filter(few).nth(turn % low).expect("invariant: counted"),
+        1.. if draw.is_multiple_of(2) => {
+            claims.iter().filter(few).nth(turn % low).expect("invariant: counted")
+        }
         _ => &claims[turn % claims.len()],
     }
 }

@@ -30,7 +30,7 @@ pub struct Cancelled;
 pub fn checkpoint() {
     CALLS.with(|calls| {
         calls.set(calls.get().wrapping_add(1));
-        if calls.get() % STRIDE == 0 {
+        if calls.get().is_multiple_of(STRIDE) {
             look();
         }
     });

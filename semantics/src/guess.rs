@@ -136,7 +136,7 @@ mod tests {
         let (i, p) = (sym(2, SymKind::Index, "i"), sym(3, SymKind::Int, "p"));
         let inside = Cond::lt(&i, &n);
         assert!(found(&[], &inside));
-        assert!(found(&[inside.clone()], &Cond::lt(&i, &m)));
+        assert!(found(std::slice::from_ref(&inside), &Cond::lt(&i, &m)));
         assert!(found(&[Cond::eq(&n, &(&m * &Size::int(3))), inside.clone()], &Cond::eq(&i, &Size::zero())));
         assert!(found(&[Cond::lt(&p, &Size::int(-40))], &Cond::le(&Size::int(-50), &p)));
         assert!(found(&[Cond::le(&Size::int(1000), &n)], &Cond::le(&n, &Size::int(1001))));

@@ -26,10 +26,9 @@ impl Fmt {
         if self.files.iter().any(|file| file.as_os_str() == "-") {
             return self.standard_input(reporter);
         }
-        match find(&self.files) {
-            Ok(paths) => paths.iter().for_each(|path| self.file(path, reporter)),
-            Err(faults) => faults.iter().for_each(|fault| reporter.fault(fault)),
-        }
+        let (paths, faults) = find(&self.files);
+        faults.iter().for_each(|fault| reporter.fault(fault));
+        paths.iter().for_each(|path| self.file(path, reporter));
     }
 
     fn standard_input(&self, reporter: &mut Reporter) {

@@ -144,7 +144,9 @@ impl Reporter {
     pub fn claim_finished(&mut self, sources: &SourceMap, claim: &ClaimResult, proving: bool) {
         self.tally.count(claim);
         self.spent.count(claim);
-        self.at_least(claim::exit(claim, proving));
+        let exit = claim::exit(claim, proving);
+        self.at_least(exit);
+        let surprise = exit != Exit::Success;
         let short = self.require.filter(|require| claim::falls_short(claim.verdict, *require));
         if short.is_some() {
             self.at_least(Exit::Undecided);
@@ -153,9 +155,9 @@ impl Reporter {
         match self.format {
             // Those who follow a run wait for this.
             Format::Json => self.out.at_once(&(json::claim_finished(sources, claim) + "\n")),
-            Format::Text if self.quiet && short.is_none() && claim::as_expected(claim) => {}
+            Format::Text if self.quiet && short.is_none() && !surprise => {}
             Format::Text => {
-                let text = text::claim(sources, claim, short, self.verbose, self.out.colored());
+                let text = text::claim(sources, claim, surprise, short, self.verbose, self.out.colored());
                 self.out.text(&text);
             }
         }

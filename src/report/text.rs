@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rtv_proofs::{ClaimResult, Counterexample, Verdict};
 use rtv_semantics::program::ClaimKind;
 
-use super::claim::{Require, Tally, as_expected};
+use super::claim::{Require, Tally};
 use crate::project::SourceMap;
 
 const NAME_WIDTH: usize = 28;
@@ -23,15 +23,15 @@ const LISTED: [Verdict; 6] = [
 ];
 
 /// One row, with the counterexample below it where the verdict is a surprise, or always
-/// when `verbose`; `short` is what it was required to be and is not.
+/// when `verbose`. `short` is what it was required to be and is not.
 pub fn claim(
     sources: &SourceMap,
     claim: &ClaimResult,
+    surprise: bool,
     short: Option<Require>,
     verbose: bool,
     colored: bool,
 ) -> String {
-    let surprise = !as_expected(claim);
     let word = match claim.verdict {
         Verdict::Refuted if surprise => "REFUTED".to_string(),
         verdict => verdict.name().to_string(),
@@ -157,7 +157,7 @@ mod tests {
     use rtv_semantics::diag::{Code, Span};
 
     use super::super::Exit;
-    use super::super::claim::exit;
+    use super::super::claim::{as_expected, exit};
     use super::*;
 
     fn result(verdict: Verdict, expected: Verdict) -> ClaimResult {
@@ -180,8 +180,10 @@ mod tests {
 
     #[test]
     fn only_a_surprise_is_loud() {
-        let row =
-            |verdict, expected| claim(&SourceMap::default(), &result(verdict, expected), None, false, false);
+        let row = |verdict, expected| {
+            let result = result(verdict, expected);
+            claim(&SourceMap::default(), &result, !as_expected(&result), None, false, false)
+        };
         let loud = row(Verdict::Refuted, Verdict::Proved);
         assert!(loud.starts_with("  REFUTED  r ") && loud.contains("R0411"), "{loud}");
         let quiet = row(Verdict::Refuted, Verdict::Refuted);

@@ -178,7 +178,7 @@ fn time_over_is_time_over() {
     assert_eq!(outcome.claims[0].verdict, Verdict::Unknown);
     folder.file("hard.rtl", HARD);
     let started = Instant::now();
-    let run = folder.run(&["check", "hard.rtl", "--timeout", "1", "--rlimit", "0"]);
+    let run = folder.run(&["check", "hard.rtl", "--timeout", "1", "--rlimit", "4294967295"]);
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
     assert_eq!(run.code, Some(4), "{run:?}");
     assert!(run.out.contains("timeout"), "{run:?}");
@@ -230,7 +230,7 @@ fn no_worker_is_left_behind() {
     let program = program.canonicalize().expect("a path");
     folder.file("hard.rtl", HARD);
     let mut check = Command::new(&program)
-        .args(["check", "hard.rtl", "--rlimit", "0"])
+        .args(["check", "hard.rtl", "--rlimit", "4294967295"])
         .current_dir(folder.path(""))
         .stdout(Stdio::null())
         .spawn()
