@@ -5,6 +5,7 @@
 //! bracket at the end of its statement. Each rule here recognizes one slip by its shape.
 
 use crate::lexer::{Tok, Token};
+use crate::report::Expected;
 
 /// What probably went wrong, at which token.
 pub(crate) struct Slip {
@@ -27,6 +28,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) must_close: bool,
     /// Only a colon could have stood here.
     pub(crate) must_be_colon: bool,
+    pub(crate) expected: &'a Expected<'a>,
 }
 
 const TOO_MANY: &str = "more brackets open here than are closed";
@@ -48,12 +50,12 @@ impl Scene<'_> {
             .or_else(|| self.two_expressions())
     }
 
-    fn kind(&self, at: usize) -> Option<Tok> {
+    pub(crate) fn kind(&self, at: usize) -> Option<Tok> {
         self.tokens.get(at).map(|t| t.kind)
     }
 
     /// The kind of the token `back` places before the error.
-    fn before(&self, back: usize) -> Option<Tok> {
+    pub(crate) fn before(&self, back: usize) -> Option<Tok> {
         self.kind(self.at.checked_sub(back)?)
     }
 
@@ -61,7 +63,7 @@ impl Scene<'_> {
         self.kind(*self.open.last()?)
     }
 
-    fn starts_line(&self, at: usize) -> bool {
+    pub(crate) fn starts_line(&self, at: usize) -> bool {
         match (at.checked_sub(1).and_then(|b| self.tokens.get(b)), self.tokens.get(at)) {
             (Some(before), Some(token)) => self.text[before.hi as usize..token.lo as usize].contains('\n'),
             _ => true,
@@ -90,7 +92,7 @@ impl Scene<'_> {
     }
 
     /// The tokens after `open` and before `end` that lie in no bracket between.
-    fn direct(&self, open: usize, end: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn direct(&self, open: usize, end: usize) -> impl Iterator<Item = usize> {
         let mut depth = 0usize;
         (open + 1..end).filter(move |&at| {
             let kind = self.tokens[at].kind;

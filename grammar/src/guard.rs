@@ -188,5 +188,5 @@ impl Guard {
 
 fn is_operand(kind: Tok) -> bool {
     use Tok::*;
-    matches!(kind, DType | Id | Int | Float | Str | OpenStr | True | False | Error | Version)
+    matches!(kind, DType | Id | Int | Float | Str | OpenStr | SingleStr | True | False | Error | Version)
 }

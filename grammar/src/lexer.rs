@@ -93,6 +93,9 @@ pub enum Tok {
     Str,
     #[regex(r#""([^"\\\n]|\\[^\n])*"#)]
     OpenStr,
+    /// A string of other languages; reported, then an error.
+    #[regex("'([^'\n]*')?")]
+    SingleStr,
     #[token("(")]
     LParen,
     #[token(")")]
@@ -330,7 +333,7 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
         Tok::Error => {
             let continues = out.tokens.last().is_some_and(|t| t.kind == Tok::Error && t.hi == token.lo);
             if !continues && out.diagnostics.len() < MAX_REPORTS {
-                let shown: String = text[lo..hi].escape_debug().take(20).collect();
+                let shown: String = text[lo..hi].chars().take(20).collect();
                 out.diagnostics.push(
                     Diagnostic::error(BAD_TOKEN, span, format!("`{shown}` is not part of the language"))
                         .help(foreign_symbol(&text[lo..hi])),
@@ -347,12 +350,30 @@ fn checked(file: FileId, text: &str, token: Token, out: &mut Lexed) -> Token {
                     span,
                     format!("`{}` follows a number without a blank", &text[lo..hi]),
                 )
-                .help("a name starts with a letter; write `*` between the factors of a product"),
+                .help(number_in_full(&text[out.tokens.last().map_or(lo, |t| t.lo as usize)..])),
             );
+            bad(token)
+        }
+        Tok::SingleStr => {
+            out.diagnostics.push(single_quote(span, &text[lo..hi], out.tokens.last()));
             bad(token)
         }
         _ => token,
     }
+}
+
+/// `'text'`, `x'` or a quote alone.
+fn single_quote(span: Span, text: &str, last: Option<&Token>) -> Diagnostic {
+    let prime = last.is_some_and(|t| t.kind == Tok::Id && t.hi == span.lo);
+    let inside = text.strip_prefix('\'').and_then(|t| t.strip_suffix('\'')).filter(|_| !prime);
+    let Some(inside) = inside else {
+        let help = if prime { "write `_` in the name" } else { "strings stand in double quotes: `\"..\"`" };
+        let mark = Span { hi: span.lo + 1, ..span };
+        return Diagnostic::error(BAD_TOKEN, mark, "`'` is not part of the language").help(help);
+    };
+    let plain = inside.chars().count() <= 40 && !inside.contains(['"', '\\']);
+    Diagnostic::error(BAD_TOKEN, span, "a string stands in double quotes")
+        .help(format!("write `\"{}\"`", if plain { inside } else { ".." }))
 }
 
 /// What stands here for a symbol of other languages.
@@ -363,8 +384,42 @@ fn foreign_symbol(text: &str) -> &'static str {
         Some('|') => "write `a or b` of conditions, `bitwise_or(a, b)` of integers",
         Some('^') => "write `x ** n` for a power, `bitwise_xor(a, b)` of integers",
         Some(';') => "statements need no end mark",
-        Some('\'') => "strings stand in double quotes",
+        Some('→') => "write `->`",
+        Some('⇒') => "write `=>`",
+        Some('⇔' | '≡' | '⟺') => "write `<=>`",
+        Some('≤') => "write `<=`",
+        Some('≥') => "write `>=`",
+        Some('≠') => "write `!=`",
+        Some('×' | '·') => "write `*`",
         _ => "names use the letters a-z and A-Z, digits and `_`; other text belongs in strings and comments",
+    }
+}
+
+/// What to write for the number that `text` starts with and a word that touches it.
+fn number_in_full(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+    let written = &text[..end.unwrap_or(text.len()).min(40)];
+    let digits = written.replace('_', "");
+    let is_number = |s: &str| {
+        let edges = s.starts_with(|c: char| c.is_ascii_digit()) && s.ends_with(|c: char| c.is_ascii_digit());
+        edges && s.parse::<f64>().is_ok()
+    };
+    let radix = |prefix, radix| i64::from_str_radix(digits.strip_prefix(prefix)?, radix).ok();
+    if let Some(value) = radix("0x", 16).or_else(|| radix("0b", 2)) {
+        return format!("write `{value}`");
+    }
+    if digits != written && is_number(&digits) {
+        return format!("write `{digits}`");
+    }
+    let suffixes = ["f32", "f64", "f16", "bf16", "i64", "i32", "i16", "i8", "u8"];
+    if let Some((number, dtype)) = suffixes.iter().find_map(|s| Some((digits.strip_suffix(s)?, s)))
+        && is_number(number)
+    {
+        return format!("write `{dtype}({number})`");
+    }
+    match digits.strip_suffix(['f', 'F']).filter(|number| is_number(number)) {
+        Some(number) => format!("write `{number}`; with its dtype, `f32({number})`"),
+        None => "a name starts with a letter; write `*` between the factors of a product".to_string(),
     }
 }
 
@@ -372,7 +427,7 @@ fn glued_number(last: Option<&Token>, lo: u32) -> bool {
     last.is_some_and(|t| matches!(t.kind, Tok::Int | Tok::Float) && t.hi == lo)
 }
 
-/// Reserved words are plain names after a dot and before the `=` of an argument.
+/// Reserved words are plain names right after a dot and before the `=` of an argument.
 fn renamed(token: Token, before: &mut [Token]) -> Token {
     let reserved = |t: Tok| t.is_keyword() || t == Tok::DType;
     if token.kind == Tok::Eq
@@ -382,7 +437,7 @@ fn renamed(token: Token, before: &mut [Token]) -> Token {
     {
         word.kind = Tok::Id;
     }
-    let after_dot = before.last().is_some_and(|t| t.kind == Tok::Dot);
+    let after_dot = before.last().is_some_and(|t| t.kind == Tok::Dot && t.hi == token.lo);
     if after_dot && reserved(token.kind) { Token { kind: Tok::Id, ..token } } else { token }
 }
 

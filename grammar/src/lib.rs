@@ -13,6 +13,7 @@ pub mod core_text;
 pub mod einpattern;
 pub mod fmt;
 pub mod guard;
+mod habit;
 pub mod lexer;
 pub mod lower;
 mod parse;

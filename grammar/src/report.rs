@@ -18,14 +18,13 @@ const ITEM_WORDS: [&str; 10] =
 const STATEMENT_WORDS: [&str; 6] = ["let", "return", "assert", "for", "while", "if"];
 const CLAUSE_WORDS: [&str; 7] = ["requires", "ensures", "refines", "upto", "invariant", "decreases", "given"];
 /// What other languages call it.
-const FOREIGN_WORDS: [(&str, &str); 12] = [
+const FOREIGN_WORDS: [(&str, &str); 11] = [
     ("def", "fn"),
     ("fun", "fn"),
     ("func", "fn"),
     ("function", "fn"),
     ("operator", "op"),
     ("rewrite", "rule"),
-    ("import", "use"),
     ("var", "let"),
     ("elif", "else if"),
     ("ensure", "ensures"),
@@ -148,7 +147,12 @@ impl<'a> Reporter<'a> {
         let must_close = may_close && expected.0.len() == 1;
         let must_be_colon = expected.has(":") && expected.0.len() == 1;
         let (text, tokens, at) = (self.text, self.tokens, error.token);
-        let scene = Scene { text, tokens, open, at, may_close, must_close, must_be_colon };
+        let scene =
+            Scene { text, tokens, open, at, may_close, must_close, must_be_colon, expected: &expected };
+        if let Some(habit) = scene.habit() {
+            let span = Span { hi: self.span_of(habit.last).hi, ..self.span_of(habit.first) };
+            return Diagnostic::error(UNEXPECTED, span, habit.message).help(habit.help);
+        }
         if let Some(slip) = scene.slip() {
             return Diagnostic::error(UNEXPECTED, self.span_of(slip.token), slip.message)
                 .label(self.span_of(error.token), "this cannot follow")
@@ -162,7 +166,10 @@ impl<'a> Reporter<'a> {
         let message = format!("expected {}, found {found}", expected.summary());
         let mut report = Diagnostic::error(UNEXPECTED, self.span_of(error.token), message);
         let moved_on = self.tokens.get(error.token).is_none_or(|t| {
-            t.kind.closes() || t.kind == Tok::LBrace || t.kind == Tok::At || t.kind.is_keyword()
+            t.kind.closes()
+                || t.kind == Tok::LBrace
+                || t.kind == Tok::At
+                || (t.kind.is_keyword() && !self.is_named(error.token))
         });
         if let Some(&opener) = open.last()
             && moved_on
@@ -197,8 +204,25 @@ impl<'a> Reporter<'a> {
             Some(kind) if (kind.is_keyword() || kind == Tok::DType) && expected.has_name() => {
                 Some(format!("`{text}` is a reserved word; use another name"))
             }
-            _ => None,
+            _ => self.missing_comma(error.token, expected),
         }
+    }
+
+    /// `let: f32[N]` among parameters: the keyword is meant as a name.
+    fn is_named(&self, at: usize) -> bool {
+        self.tokens.get(at + 1).is_some_and(|t| matches!(t.kind, Tok::Colon | Tok::Eq))
+    }
+
+    /// `sum(x dim = 0)`: two operands in a list with nothing between.
+    fn missing_comma(&self, at: usize, expected: &Expected<'_>) -> Option<String> {
+        use Tok::*;
+        let in_list = expected.has(",") && (expected.has(")") || expected.has("]"));
+        let before = self.tokens.get(at.checked_sub(1)?)?.kind;
+        let next = self.tokens.get(at)?.kind;
+        let begins = matches!(next, Id | DType | Int | Float | Str | True | False);
+        let here = in_list && begins && before.ends_operand() && !self.starts_line(at);
+        let last = if before.closes() { "" } else { self.text_of(at - 1)? };
+        here.then(|| format!("is a comma missing? write `{last}, {}`", self.text_of(at).unwrap_or_default()))
     }
 
     /// A misspelt keyword reads as a name, and what follows it as another statement: the
@@ -224,10 +248,10 @@ fn all_words() -> Vec<&'static str> {
 }
 
 /// The terminals the parser would have taken, as lalrpop names them: `"\"fn\""`, `"ID"`.
-struct Expected<'a>(&'a [String]);
+pub(crate) struct Expected<'a>(&'a [String]);
 
 impl Expected<'_> {
-    fn has(&self, token: &str) -> bool {
+    pub(crate) fn has(&self, token: &str) -> bool {
         self.0.iter().any(|e| e.trim_matches('"') == token)
     }
 

@@ -74,5 +74,5 @@ pub fn depends_on_rank(code: Code) -> bool {
 
 /// Codes of language parts whose meaning comes later.
 pub fn later(code: Code) -> bool {
-    matches!(code.0, 291..=297 | 390 | 391 | 490 | 590)
+    matches!(code.0, 291..=298 | 390 | 391 | 490 | 590)
 }

@@ -81,7 +81,8 @@ impl Lower<'_> {
         let args = &with_trailing_list(def, args);
         if let Some((_, at)) = args.positional.get(def.params.len()) {
             let (most, given) = (def.params.len(), args.positional.len());
-            return fail(106, *at, format!("`{name}` takes at most {most} arguments, {given} given"));
+            let arguments = if most == 1 { "argument" } else { "arguments" };
+            return fail(106, *at, format!("`{name}` takes at most {most} {arguments}, {given} given"));
         }
         let mut given: Vec<Option<(Value, Span)>> = args.positional.iter().cloned().map(Some).collect();
         given.resize(def.params.len(), None);

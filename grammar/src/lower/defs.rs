@@ -103,6 +103,7 @@ impl Defs {
         }
         let mut seen: BTreeMap<(&str, String), ast::Ident> = BTreeMap::new();
         for item in &tree.items {
+            diagnostics.extend(used_module(item));
             diagnostics.extend(duplicate_parameters(item));
             diagnostics.extend(item.attrs.iter().filter_map(unknown_attribute));
             let Some((space, name)) = declared(item) else { continue };
@@ -197,6 +198,16 @@ fn unknown_attribute(attr: &ast::Attr) -> Option<Diagnostic> {
         Some(near) => lint.help(format!("did you mean `@{near}`?")),
         None => lint.help(format!("the attributes are: {}", ATTRIBUTES.join(", "))),
     })
+}
+
+/// `use torch`: a file stands alone.
+fn used_module(item: &Item) -> Option<Diagnostic> {
+    let ItemKind::Use(path) = &item.kind else { return None };
+    let name = &path.parts.last()?.name;
+    Some(
+        Diagnostic::error(Code(298), item.span, format!("`use {name}`: modules are not supported yet"))
+            .help("delete this line: the operators are always there"),
+    )
 }
 
 /// Parameters of one name, or with the name of a variable of the item.

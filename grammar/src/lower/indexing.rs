@@ -229,13 +229,12 @@ impl Lower<'_> {
             }
         };
         if !self.holds(&Cond::le(&Size::one(), &step)) {
-            return Err(Diagnostic::error(
-                Code(219),
-                at,
-                format!("the step `{step}` of a slice is not known to be positive"),
-            )
-            .help(format!("add `requires {step} >= 1`, or use `flip` for a reversal"))
-            .into());
+            let (message, help) = match step.as_const() {
+                Some(_) => ("is not positive", "to reverse axis 0, use `flip`: `flip(x, 0)`".to_string()),
+                None => ("is not known to be positive", format!("add `requires {step} >= 1`")),
+            };
+            let message = format!("the step `{step}` of a slice {message}");
+            return Err(Diagnostic::error(Code(219), at, message).help(help).into());
         }
         let from = from.map_or(Ok(Size::zero()), |e| self.bound(e, extent))?;
         let to = to.map_or(Ok(extent.clone()), |e| self.bound(e, extent))?;

@@ -399,7 +399,9 @@ impl<'a> Lower<'a> {
                     ),
                 )
                 .help(match kind {
-                    ParamKind::Bool => "state it for one value; a tensor of one bool is `bool[]`",
+                    ParamKind::Bool => {
+                        "write `bool[]` for a tensor of one bool; a flag has one value in a claim"
+                    }
                     _ => "state it for one value",
                 })
                 .into()),

@@ -37,6 +37,14 @@ const FRAMEWORK_FUNCTIONS: [(&str, &str); 28] = [
     ("cast", "to"),
 ];
 
+/// What is written otherwise here than by a call.
+const PYTHON_FUNCTIONS: [(&str, &str); 4] = [
+    ("len", "write the size, `N`, or `x.shape[0]`"),
+    ("print", "delete this line: `rtv replay` shows the value of every step"),
+    ("isinstance", "types are declared: `x: f32[N]`"),
+    ("enumerate", "write `[.. for i in N]`"),
+];
+
 const FRAMEWORK_ARGUMENTS: [(&str, &str); 7] = [
     ("axis", "dim"),
     ("axes", "dim"),
@@ -56,6 +64,7 @@ pub(super) fn framework_type(name: &str) -> Option<&'static str> {
         "bfloat16" => "write `bf16`",
         "int64" | "long" => "write `i64`",
         "int32" => "write `i32`",
+        "int" | "integer" => "write `i64` or `i32`",
         "int16" => "write `i16`",
         "int8" => "write `i8`",
         "uint8" => "write `u8`",
@@ -85,8 +94,8 @@ impl Lower<'_> {
         let diagnostic = Diagnostic::error(Code(101), span, format!("unknown name `{name}`"));
         match name {
             "True" | "False" => return diagnostic.help(format!("write `{}`", name.to_lowercase())),
-            "torch" | "F" | "nn" | "np" | "jnp" | "jax" | "numpy" => {
-                return diagnostic.help("operators stand without a module: `relu(x)`");
+            "torch" | "F" | "nn" | "np" | "jnp" | "jax" | "numpy" | "math" | "tf" => {
+                return diagnostic.help("names stand without a module: `relu(x)`, `pi`");
             }
             _ => {}
         }
@@ -104,6 +113,9 @@ impl Lower<'_> {
         let diagnostic = Diagnostic::error(Code(101), name.span, format!("unknown function `{}`", name.name));
         if let Some((_, ours)) = FRAMEWORK_FUNCTIONS.iter().find(|(theirs, _)| *theirs == name.name) {
             return diagnostic.help(format!("it is called `{ours}` here"));
+        }
+        if let Some((_, help)) = PYTHON_FUNCTIONS.iter().find(|(theirs, _)| *theirs == name.name) {
+            return diagnostic.help(*help);
         }
         let known = self.defs.callable();
         match nearest(&name.name, known.iter().map(String::as_str)) {

@@ -60,7 +60,10 @@ pub(super) fn generics_of(list: &[ast::Generic]) -> Result<Generics> {
                         class.span,
                         format!("unknown dtype class `{}`", class.name),
                     )
-                    .help("the classes are `any`, `num`, `int` and `float`")
+                    .help(match class.name.as_str() {
+                        "size" | "nat" => format!("a size is declared without a class: `[{}]`", name.name),
+                        _ => "the classes are `any`, `num`, `int` and `float`".to_string(),
+                    })
                     .into());
                 }
             },

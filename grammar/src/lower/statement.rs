@@ -2,7 +2,7 @@
 
 use super::value::Value;
 use super::{Lower, Result, Stop, fail};
-use crate::ast::{Block, Else, Expr, ExprKind, IfStmt, Pat, Stmt, StmtKind};
+use crate::ast::{Block, Else, Expr, ExprKind, Ident, IfStmt, Pat, Stmt, StmtKind};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::term::{Form, Term, Var};
@@ -130,7 +130,7 @@ impl Lower<'_> {
                     Value::List(list) => list,
                     Value::Poison => return Err(Stop::Poisoned),
                     other => {
-                        return fail(201, *span, format!("expected a tuple, found {}", other.describe()));
+                        return Err(no_tuple(names, &other, *span).into());
                     }
                 };
                 if parts.len() != names.len() {
@@ -168,11 +168,15 @@ impl Lower<'_> {
             {
                 return Err(refused.into());
             }
+            // A name that is none is the more useful news.
+            self.expr(expr)?;
             return Err(Diagnostic::error(Code(109), expr.span, "the value of this call is not used")
                 .help("bind it: `let y = ..`")
                 .into());
         }
-        fail(109, expr.span, "an expression alone is not a statement")
+        Err(Diagnostic::error(Code(109), expr.span, "an expression alone is not a statement")
+            .help(format!("write `return {}`, or bind it with `let`", crate::print::print_expr(expr)))
+            .into())
     }
 
     fn if_statement(&mut self, branch: &IfStmt, dtype: Option<DType>, span: Span) -> Result<Value> {
@@ -215,6 +219,19 @@ impl Lower<'_> {
             };
             names.iter().for_each(|n| self.bind(&n.name, Value::Poison));
         }
+    }
+}
+
+/// A pattern of several names for what has no parts.
+fn no_tuple(names: &[Ident], found: &Value, span: Span) -> Diagnostic {
+    let message = format!("expected a tuple, found {}", found.describe());
+    let diagnostic = Diagnostic::error(Code(201), span, message);
+    match (found, names.first()) {
+        (Value::Tuple(_), Some(first)) => diagnostic.help(format!(
+            "the sizes in a type are names already; one by one: `let {} = x.shape[0]`",
+            first.name
+        )),
+        _ => diagnostic,
     }
 }
 

@@ -6,7 +6,7 @@
 use super::value::{Extents, Value};
 use super::{Lower, Result, fail};
 use crate::ast::{self, Ident};
-use rtv_semantics::diag::Span;
+use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::Size;
 
@@ -178,6 +178,11 @@ impl Lower<'_> {
             }
             Value::Bool(b) => Ok(Size::from(*b as i64)),
             Value::Poison => Err(super::Stop::Poisoned),
+            Value::DType(d) => {
+                Err(Diagnostic::error(Code(201), span, format!("expected a size, found the dtype `{d}`"))
+                    .help("a size is declared without a class: `[N]`; `[T: int]` declares a dtype")
+                    .into())
+            }
             other => fail(201, span, format!("expected a size, found {}", other.describe())),
         }
     }
