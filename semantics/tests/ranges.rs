@@ -41,7 +41,7 @@ fn reductions(dtype: DType, a: &Size, b: &Size) -> Vec<Term> {
     let (p, q) = (Size::sym(&i), Size::sym(&j));
     let two = Size::int(2);
     let (low_a, low_b) = (a - &two, b - &two);
-    let single = [a * b, &low_a * &low_b, a * &two, low_a.clone(), a - a, a * &(b * &two)];
+    let single = [a * b, &low_a * &low_b, a * &two, low_a.clone(), Size::zero(), a * &(b * &two)];
     let double = [(a.clone(), b.clone()), (low_a, low_b), (b.clone(), a.clone()), (a.clone(), Size::int(3))];
     let x = Term::var(
         Var { id: 0, name: "x".into() },
