@@ -27,7 +27,10 @@ fn what_was_expected_is_said_in_few_words() {
     check("fn f() { let x 3 }", &["1:16 R0011 expected `:` or `=`, found `3`"]);
     check("fn f() { return * }", &["1:17 R0011 expected an expression, found `*`"]);
     check("fn f() -> { }", &["1:11 R0011 expected a type, `[` or `(`, found `{`"]);
-    check("fn f() { return g(1 2) }", &["1:21 R0011 expected `)` or `,`, found `2`"]);
+    check(
+        "fn f() { return g(1 2) }",
+        &["1:21 R0011 expected `)` or `,`, found `2`; is a comma missing? write `1, 2`"],
+    );
     check("fn f() {\n  return g(x\n}", &["3:1 R0011 expected `)` or `,`, found `}`"]);
     check("fn f() { return x", &["1:17 R0011 expected a statement or `}`, found the end of the file"]);
     check("x = 3", &["1:1 R0011 expected an item, found `x`"]);

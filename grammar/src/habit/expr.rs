@@ -23,6 +23,7 @@ pub(super) fn comment(scene: &Scene<'_>) -> Option<Habit> {
         _ => return None,
     };
     let line = scene.text[scene.tokens[mark].lo as usize..].lines().next().unwrap_or_default();
+    let line = line.split('#').next().unwrap_or_default();
     let text = line.trim_start_matches(['/', '*']).split("*/").next().unwrap_or_default().trim();
     let fits = !text.is_empty() && text.chars().count() <= super::QUOTABLE;
     let text = if fits { text } else { ".." };

@@ -230,7 +230,10 @@ impl Lower<'_> {
         };
         if !self.holds(&Cond::le(&Size::one(), &step)) {
             let (message, help) = match step.as_const() {
-                Some(_) => ("is not positive", "to reverse axis 0, use `flip`: `flip(x, 0)`".to_string()),
+                Some(_) => (
+                    "is not positive",
+                    "use `flip` for a reversal: `flip(x, 0)` of the first axis".to_string(),
+                ),
                 None => ("is not known to be positive", format!("add `requires {step} >= 1`")),
             };
             let message = format!("the step `{step}` of a slice {message}");

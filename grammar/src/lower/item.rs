@@ -389,22 +389,7 @@ impl<'a> Lower<'a> {
                     self.bind(&param.name.name, value);
                     Ok(())
                 }
-                None => Err(Diagnostic::error(
-                    Code(490),
-                    param.span,
-                    format!(
-                        "`{}` stands for every {}, which is not supported yet",
-                        param.name.name,
-                        kind_text(&kind)
-                    ),
-                )
-                .help(match kind {
-                    ParamKind::Bool => {
-                        "write `bool[]` for a tensor of one bool; a flag has one value in a claim"
-                    }
-                    _ => "state it for one value",
-                })
-                .into()),
+                None => Err(super::refuse::static_parameter(&param.name.name, &kind, param.span).into()),
             },
         }
     }
@@ -524,18 +509,6 @@ fn clauses_of(clauses: &[Clause]) -> impl Iterator<Item = &[ast::Expr]> {
         Clause::Requires(list) => Some(list.as_slice()),
         _ => None,
     })
-}
-
-fn kind_text(kind: &ParamKind) -> &'static str {
-    match kind {
-        ParamKind::Axis => "axis",
-        ParamKind::Axes => "choice of axes",
-        ParamKind::Sizes => "list of sizes",
-        ParamKind::Bool => "flag",
-        ParamKind::Str => "string",
-        ParamKind::DType => "dtype",
-        _ => "value",
-    }
 }
 
 /// The extents a rank variable has, for reports.

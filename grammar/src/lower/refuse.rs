@@ -2,6 +2,7 @@
 //! spellings, and parts of the language whose meaning is not built yet.
 
 use super::Lower;
+use super::shape::ParamKind;
 use crate::ast::Ident;
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 
@@ -87,6 +88,27 @@ pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>)
         .filter(|(d, _)| *d <= limit)
         .min()
         .map(|(_, c)| c)
+}
+
+/// A claim about every value of a static parameter.
+pub(super) fn static_parameter(name: &str, kind: &ParamKind, span: Span) -> Diagnostic {
+    let what = match kind {
+        ParamKind::Axis => "axis",
+        ParamKind::Axes => "choice of axes",
+        ParamKind::Sizes => "list of sizes",
+        ParamKind::Bool => "flag",
+        ParamKind::Str => "string",
+        ParamKind::DType => "dtype",
+        _ => "value",
+    };
+    let message = format!("`{name}` stands for every {what}, which is not supported yet");
+    let (message, help) = match kind {
+        ParamKind::Bool => {
+            (format!("{message}; a tensor is `bool[]`"), format!("for a tensor, write `{name}: bool[]`"))
+        }
+        _ => (message, "state it for one value".to_string()),
+    };
+    Diagnostic::error(Code(490), span, message).help(help)
 }
 
 impl Lower<'_> {
