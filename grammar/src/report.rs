@@ -221,8 +221,9 @@ impl<'a> Reporter<'a> {
         let next = self.tokens.get(at)?.kind;
         let begins = matches!(next, Id | DType | Int | Float | Str | True | False);
         let here = in_list && begins && before.ends_operand() && !self.starts_line(at);
-        let last = if before.closes() { "" } else { self.text_of(at - 1)? };
-        here.then(|| format!("is a comma missing? write `{last}, {}`", self.text_of(at).unwrap_or_default()))
+        let short = |t: usize| self.text_of(t).filter(|text| text.len() <= 40).unwrap_or("..");
+        let last = if before.closes() { "" } else { short(at - 1) };
+        here.then(|| format!("is a comma missing? write `{last}, {}`", short(at)))
     }
 
     /// A misspelt keyword reads as a name, and what follows it as another statement: the

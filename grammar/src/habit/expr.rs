@@ -15,10 +15,9 @@ pub(super) fn comment(scene: &Scene<'_>) -> Option<Habit> {
         Tok::SlashSlash if begins => at,
         Tok::Slash if slash_star(at) => at,
         Tok::Star if at > 0 && slash_star(at - 1) => at - 1,
-        // `x // two words`: the first is read as a divisor.
-        Tok::Id if scene.before(1) == Some(Tok::Id) && !scene.starts_line(at) => {
-            let line = scene.line_start(at);
-            (line..at - 1).rev().find(|&t| scene.tokens[t].kind == Tok::SlashSlash)?
+        // In a rule, `x // two words`: the first is read as a divisor.
+        Tok::Id if scene.rule_body().is_some() && scene.before(1) == Some(Tok::Id) => {
+            (scene.before(2) == Some(Tok::SlashSlash)).then(|| at - 2)?
         }
         _ => return None,
     };
