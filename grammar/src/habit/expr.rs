@@ -123,12 +123,3 @@ pub(super) fn exclamation(scene: &Scene<'_>) -> Option<Habit> {
     let operand = if name { scene.word(at + 1) } else { ".." };
     Habit::at(at, "negation is a word", format!("write `not {operand}`"))
 }
-
-/// `t.0`: the parts of a tuple have no numbers.
-pub(super) fn tuple_item(scene: &Scene<'_>) -> Option<Habit> {
-    if scene.kind(scene.at)? != Tok::Int || scene.before(1) != Some(Tok::Dot) {
-        return None;
-    }
-    let message = "a part of a tuple is taken by name";
-    Habit::new(scene.at - 1, scene.at, message, "write `let (a, b) = ..`, then `a`")
-}

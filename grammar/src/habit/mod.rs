@@ -32,7 +32,7 @@ impl Habit {
 type Known = fn(&Scene<'_>) -> Option<Habit>;
 
 /// The first that fits is told.
-const HABITS: [Known; 20] = [
+const HABITS: [Known; 19] = [
     expr::comment,
     item::foreign_item,
     item::name,
@@ -52,7 +52,6 @@ const HABITS: [Known; 20] = [
     expr::no_leading_digit,
     expr::no_trailing_digit,
     expr::exclamation,
-    expr::tuple_item,
 ];
 
 /// Characters of the user's text that a help line repeats.
