@@ -10,7 +10,7 @@
 use crate::diag::Span;
 use crate::dtype::DType;
 use crate::entail::Cond;
-use crate::scalar::Scalar;
+use crate::scalar::{Domain, Scalar, Value};
 use crate::simplify::known;
 use crate::size::{Atom, Size};
 use crate::subst::Fresh;
@@ -106,7 +106,15 @@ impl Walk<'_> {
         let span = term.span();
         match term.form() {
             Form::Size(s) => self.size(s, env, span),
-            Form::Lit(_) | Form::Var(_) => Ok(()),
+            Form::Lit(lit) => {
+                let dtype = term.dtype();
+                if Value::literal(&lit.text(), dtype, Domain::Ieee).is_err() {
+                    let text = format!("`{}` is a value of {dtype}", lit.text());
+                    self.need(Term::bool(false, span), ErrorClass::Value, text, span);
+                }
+                Ok(())
+            }
+            Form::Var(_) => Ok(()),
             Form::Call(Fun::Scalar(f), args) if guards(*f, args) => self.guarded(*f, args, env),
             Form::Call(fun, args) => {
                 self.terms(args, env)?;

@@ -81,6 +81,21 @@ pub enum Lit {
     Pi,
 }
 
+impl Lit {
+    /// As it is written.
+    pub fn text(&self) -> String {
+        match self {
+            Lit::Bool(b) => b.to_string(),
+            Lit::Int(i) => i.to_string(),
+            Lit::Decimal(text) => text.to_string(),
+            Lit::Inf => "inf".to_string(),
+            Lit::NegInf => "-inf".to_string(),
+            Lit::Nan => "nan".to_string(),
+            Lit::Pi => "pi".to_string(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum Fun {
     /// A row of the scalar table, on scalars of one dtype (or on sizes, for

@@ -76,16 +76,7 @@ impl Machine<'_> {
         if let Some(value) = self.literals.get(&term.address()) {
             return Ok(Val::Scalar(dtype, value.clone()));
         }
-        let text = match lit {
-            Lit::Bool(b) => b.to_string(),
-            Lit::Int(i) => i.to_string(),
-            Lit::Decimal(text) => text.to_string(),
-            Lit::Inf => "inf".to_string(),
-            Lit::NegInf => "-inf".to_string(),
-            Lit::Nan => "nan".to_string(),
-            Lit::Pi => "pi".to_string(),
-        };
-        let value = Value::literal(&text, dtype, self.domain);
+        let value = Value::literal(&lit.text(), dtype, self.domain);
         let value = value.map_err(|fault| from_fault(fault, term.span()))?;
         self.literals.insert(term.address(), value.clone());
         Ok(Val::Scalar(dtype, value))
