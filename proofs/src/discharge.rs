@@ -20,7 +20,8 @@ use rtv_semantics::term::{ErrorClass, Form, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
-    Budget, Errors, Method, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel, ValueProver,
+    Budget, Errors, Method, Reason, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel,
+    ValueProver,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -150,11 +151,11 @@ impl<'a> Goal<'a> {
             Err(why) => return Finding::unknown(why.clone()),
         };
         let file = self.claim.span.file;
-        let (needs, others): (Vec<Obligation>, Vec<Obligation>) =
-            all.into_iter().partition(|need| is_precondition(need, file));
-        // What is checked for every index may fail after a call at an earlier one.
-        let before = others.into_iter().filter(|o| o.path.is_empty()).take_while(|o| !o.at_entry);
-        self.covered(&needs, &before.collect::<Vec<_>>(), prover)
+        // What is checked later, or for every index, may fail after the first call.
+        let before = all.iter().take_while(|o| !is_precondition(o, file)).filter(|o| o.path.is_empty());
+        let before: Vec<Obligation> = before.cloned().collect();
+        let needs: Vec<Obligation> = all.iter().filter(|o| is_precondition(o, file)).cloned().collect();
+        self.covered(&needs, &before, prover)
     }
 
     /// Whether every obligation follows where the given ones hold.
@@ -175,10 +176,14 @@ impl<'a> Goal<'a> {
                     || (need.path.is_empty()
                         && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
             };
-            if !shared() && !sizes() && !self.holds(need, &facts, &on_data, prover) {
+            if shared() || sizes() {
+                continue;
+            }
+            if let Err(why) = self.holds(need, &facts, &on_data, prover) {
+                let why = why.map_or(String::new(), |why| format!(" ({why})"));
                 return Finding::unknown(match self.claim.kind {
-                    ClaimKind::Calls => format!("checked when it is called: {}", need.text),
-                    _ => format!("not shown where the other side is defined: {}", need.text),
+                    ClaimKind::Calls => format!("checked when it is called: {}{why}", need.text),
+                    _ => format!("not shown where the other side is defined: {}{why}", need.text),
                 });
             }
         }
@@ -188,7 +193,16 @@ impl<'a> Goal<'a> {
     /// Whether an obligation about data is true where the claim's preconditions, what is
     /// known and the conditions on its path are. That it can be evaluated there is what
     /// the obligations before it say.
-    fn holds(&mut self, need: &Obligation, facts: &[Cond], known: &[Term], prover: &ValueProver) -> bool {
+    ///
+    /// # Errors
+    /// If that is not shown; with the reason where the solver has no answer.
+    fn holds(
+        &mut self,
+        need: &Obligation,
+        facts: &[Cond],
+        known: &[Term],
+        prover: &ValueProver,
+    ) -> Result<(), Option<Reason>> {
         let mut facts = facts.to_vec();
         facts.extend(need.facts());
         let mut need_term = &need.need;
@@ -197,7 +211,7 @@ impl<'a> Goal<'a> {
             need_term = body;
         }
         if evaluates_to_true(need_term, self.claim.mode) {
-            return true;
+            return Ok(());
         }
         let path = need.path.iter().filter_map(|guard| match guard {
             Guard::Holds(term) => Some(term.clone()),
@@ -215,7 +229,11 @@ impl<'a> Goal<'a> {
             errors: Errors::Excluded,
             written: None,
         };
-        matches!(prover.prove(&goal), ValueAnswer::Equal(_))
+        match prover.prove(&goal) {
+            ValueAnswer::Equal(_) => Ok(()),
+            ValueAnswer::Model(_) => Err(None),
+            ValueAnswer::Unknown(reason) => Err(Some(reason)),
+        }
     }
 
     /// The preconditions on data, element by element.

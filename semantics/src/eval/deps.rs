@@ -23,10 +23,11 @@ impl Machine<'_> {
         entry.or_insert_with(|| Arc::new(collect(term))).clone()
     }
 
-    /// Whether a boolean scalar is made of comparisons of sizes only.
+    /// Whether a boolean scalar is made of comparisons of sizes only: the very condition
+    /// that provers take for one.
     pub fn is_size_condition(&mut self, term: &Term) -> bool {
         let entry = self.size_conditions.entry(term.address());
-        *entry.or_insert_with(|| compares_sizes(term))
+        *entry.or_insert_with(|| term.as_cond().is_some())
     }
 }
 
@@ -41,18 +42,6 @@ fn collect(term: &Term) -> Deps {
         }
     }
     deps
-}
-
-fn compares_sizes(term: &Term) -> bool {
-    let mut open = vec![term];
-    while let Some(term) = open.pop() {
-        match term.form() {
-            Form::Lit(_) | Form::Size(_) => {}
-            Form::Call(Fun::Scalar(_), args) => open.extend(args),
-            _ => return false,
-        }
-    }
-    true
 }
 
 fn visit<'t>(term: &'t Term, deps: &mut Deps, open: &mut Vec<&'t Term>) {

@@ -118,7 +118,8 @@ impl Machine<'_> {
             return Ok(None);
         }
         let left = self.value(left)?;
-        if left.as_bool() == Some(deciding) {
+        // Like an `if`, which takes no branch on an undefined condition.
+        if left.is_bottom() || left.as_bool() == Some(deciding) {
             return Ok(Some(Val::Scalar(DType::Bool, left)));
         }
         let right = self.value(right)?;

@@ -11,13 +11,39 @@ impl Machine<'_> {
     pub fn read(&mut self, term: &Term, base: &Term, index: &[Term]) -> Res<Val> {
         match self.index(index)? {
             Some(index) => self.element(term, base, &index),
-            None => Ok(Val::Scalar(term.dtype(), Value::BOTTOM)),
+            None => {
+                self.around(base)?;
+                Ok(Val::Scalar(term.dtype(), Value::BOTTOM))
+            }
         }
     }
 
-    /// The index, `None` if a component is undefined.
+    /// What is evaluated of a base whatever its element: everything but the bodies of
+    /// comprehensions.
+    fn around(&mut self, base: &Term) -> Res<()> {
+        match base.form() {
+            Form::Var(_) => Ok(()),
+            Form::Comp(binders, _) => self.extents(binders, base.span()).map(drop),
+            Form::If(cond, then, otherwise) => match self.condition(cond)? {
+                Some(true) => self.nested(then, |m| m.around(then)),
+                Some(false) => self.nested(otherwise, |m| m.around(otherwise)),
+                None => Ok(()),
+            },
+            Form::Let(var, value, body) => {
+                let (value, stamp) = self.shared(value)?;
+                let outer = self.vars.len();
+                self.bind(var, value, Some(stamp));
+                self.nested(body, |m| m.around(body))?;
+                self.vars.truncate(outer);
+                Ok(())
+            }
+            _ => self.shared(base).map(drop),
+        }
+    }
+
+    /// The index, `None` if a component is undefined; all of them are evaluated.
     pub fn index(&mut self, terms: &[Term]) -> Res<Option<Vec<i128>>> {
-        let mut index = Vec::with_capacity(terms.len());
+        let (mut index, mut undefined) = (Vec::with_capacity(terms.len()), false);
         for term in terms {
             // A size cannot nest, so it needs no visit of its own.
             if let Form::Size(size) = term.form() {
@@ -27,11 +53,14 @@ impl Machine<'_> {
             index.push(match self.eval(term)? {
                 Val::Size(i) => i,
                 Val::Scalar(_, Value::Int(i)) => i.into(),
-                Val::Scalar(_, value) if value.is_bottom() => return Ok(None),
+                Val::Scalar(_, value) if value.is_bottom() => {
+                    undefined = true;
+                    0
+                }
                 other => return Err(ill_typed(term, &other)),
             });
         }
-        Ok(Some(index))
+        Ok((!undefined).then_some(index))
     }
 
     /// The element of `base` at `index`, for the read `term`.

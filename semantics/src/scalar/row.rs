@@ -67,6 +67,12 @@ impl Row {
     /// On arguments that fit `accepts` and the arity.
     pub(super) fn exact(&self, dtype: DType, args: &[Value]) -> Result<Value, Fault> {
         if args.iter().any(Value::is_bottom) {
+            // An integer divisor of 0 is an error whatever is divided.
+            if let (IntFn::Dtype(f), [_, y], false) = (&self.int, args, dtype.is_float())
+                && !y.is_bottom()
+            {
+                f(dtype, 1, integer(dtype, y)?)?;
+            }
             return Ok(Value::BOTTOM);
         }
         if !dtype.is_float() {
