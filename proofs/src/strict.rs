@@ -177,7 +177,9 @@ fn natural_wrapped(part: &Term) -> Option<(Size, Size)> {
 fn unwidened(term: &Term) -> &Term {
     match term.form() {
         Form::Call(Fun::Cast(to), args)
-            if signed_most(&args[0]).is_some() && to.is_int() && args[0].dtype().bits() <= to.bits() =>
+            if signed_most(&args[0]).is_some()
+                && signed_most(term).is_some()
+                && args[0].dtype().bits() <= to.bits() =>
         {
             unwidened(&args[0])
         }
