@@ -34,5 +34,5 @@ pub use core::{core, operators};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use expect::Expectation;
-pub use module::{Module, Stated, subject};
+pub use module::{Module, subject};
 pub use verdict::{ClaimResult, Contract, Finding, Verdict};

@@ -3,7 +3,7 @@
 use crate::depends::Depends;
 use crate::expect::{Expectation, expectations};
 use rtv_grammar::Parsed;
-use rtv_grammar::ast::{DefKind, Item, ItemKind};
+use rtv_grammar::ast::{Clause, DefKind, Item, ItemKind};
 use rtv_grammar::lower::Defs;
 use rtv_grammar::prelude::Prelude;
 use rtv_semantics::diag::{Diagnostic, FileId};
@@ -56,23 +56,23 @@ impl Module {
         matches!(subject(&self.items[at]), Some((_, Some(_))))
     }
 
-    /// The items that make claims, with their places.
-    pub fn claims(&self) -> impl Iterator<Item = Stated<'_>> {
-        self.items.iter().enumerate().filter_map(|(at, item)| {
-            let (name, kind) = subject(item)?;
-            Some(Stated { at, item, name, kind: kind? })
-        })
+    /// Whether it does, or may: a `fn` that rests on a definition with preconditions may
+    /// claim to meet them.
+    pub fn may_claim(&self, at: usize) -> bool {
+        let is_fn = matches!(&self.items[at].kind, ItemKind::Def(def) if def.kind == DefKind::Fn);
+        self.is_claim(at)
+            || is_fn && self.reached(at).into_iter().any(|other| has_preconditions(&self.items[other]))
+    }
+
+    /// The names of the claims, in the order of the file.
+    pub fn claims(&self) -> impl Iterator<Item = String> {
+        self.items.iter().filter_map(subject).filter(|(_, kind)| kind.is_some()).map(|(name, _)| name)
     }
 }
 
-/// An item that makes a claim.
-#[derive(Clone, Debug)]
-pub struct Stated<'m> {
-    /// Its place in the module.
-    pub at: usize,
-    pub item: &'m Item,
-    pub name: String,
-    pub kind: ClaimKind,
+fn has_preconditions(item: &Item) -> bool {
+    let ItemKind::Def(def) = &item.kind else { return false };
+    def.clauses.iter().any(|clause| matches!(clause, Clause::Requires(_)))
 }
 
 /// Name of an item, and its kind if it makes a claim.

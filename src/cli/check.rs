@@ -169,7 +169,7 @@ impl Check {
         let only = Only::new(&self.only);
         let wanted = |module: &Module, at: usize| {
             self.only.is_empty()
-                || module.is_claim(at)
+                || module.may_claim(at)
                     && subject(&module.items[at]).is_some_and(|(name, _)| only.selects(&name))
         };
         let places = |(file, module): (usize, &Module)| {
@@ -195,7 +195,7 @@ impl Check {
 
 fn nothing_selected(only: &[String], modules: &[Module]) -> Diagnostic {
     let fact = format!("`--only` selects no claim: {}", only.join(", "));
-    let names: Vec<String> = modules.iter().flat_map(Module::claims).map(|stated| stated.name).collect();
+    let names: Vec<String> = modules.iter().flat_map(Module::claims).collect();
     let near = only.iter().find_map(|asked| nearest(asked, names.iter().map(String::as_str)));
     let fault = placeless(NOTHING_SELECTED, fact);
     match near.filter(|near| !only.iter().any(|asked| asked == near)) {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rtv_grammar::ast::{DefKind, Item, ItemKind};
+use rtv_grammar::ast::Item;
 use rtv_proofs::{ClaimResult, Module, Outcome, Stage, subject};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic};
@@ -42,8 +42,14 @@ impl Claim {
         match choose(asked, modules, &project.sources) {
             Ok((module, at)) => {
                 let faulty = |d: &&Diagnostic| d.span().file == module.file;
-                found.iter().filter(faulty).for_each(|found| reporter.diagnostic(&project.sources, found));
-                Some(Claim { sources: Arc::new(project.sources), module, at })
+                let faults: Vec<&Diagnostic> = found.iter().filter(faulty).collect();
+                faults.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
+                // As in a check: what is not understood may mean another thing.
+                (!faults.iter().any(|found| found.is_error())).then_some(Claim {
+                    sources: Arc::new(project.sources),
+                    module,
+                    at,
+                })
             }
             Err(fault) => {
                 // Of a whole project only what was asked is told.
@@ -110,14 +116,10 @@ fn choose(asked: &str, modules: Vec<Module>, sources: &SourceMap) -> Result<(Mod
     }
 }
 
-/// The claims of a module, and the functions that may make one about what they call.
+/// The claims of a module, made or possible, with their places and names.
 fn claiming(module: &Module) -> impl Iterator<Item = (usize, &Item, String)> {
-    let is_fn = |item: &Item| matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Fn);
-    module.items.iter().enumerate().filter_map(move |(at, item)| {
-        let (name, kind) = subject(item)?;
-        let calls = || is_fn(item) && module.reached(at).iter().any(|other| is_fn(&module.items[*other]));
-        (kind.is_some() || calls()).then_some((at, item, name))
-    })
+    let items = module.items.iter().enumerate().filter(|(at, _)| module.may_claim(*at));
+    items.filter_map(|(at, item)| Some((at, item, subject(item)?.0)))
 }
 
 fn no_verdict(name: &str) -> Diagnostic {
@@ -128,7 +130,7 @@ fn no_verdict(name: &str) -> Diagnostic {
 fn unknown(asked: &str, modules: &[Module]) -> Diagnostic {
     let shown: String = asked.chars().take(40).flat_map(char::escape_debug).collect();
     let fault = placeless(NO_SUCH_CLAIM, format!("no claim has the id or the name `{shown}`"));
-    let names: Vec<String> = modules.iter().flat_map(Module::claims).map(|stated| stated.name).collect();
+    let names: Vec<String> = modules.iter().flat_map(Module::claims).collect();
     match nearest(asked, names.iter().map(String::as_str)) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
         None => {

@@ -12,9 +12,11 @@ use super::stream::Stream;
 pub enum Progress {
     /// A bar on a terminal, nothing elsewhere
     Auto,
+    /// A line that is redrawn
     Bar,
     /// A line for each finished claim, and every 10 s for those still running
     Plain,
+    /// Nothing
     None,
 }
 
@@ -91,8 +93,9 @@ impl Meter {
     }
 
     fn bar(&self) -> String {
-        let filled = CELLS * self.done / self.total.max(1);
-        let cells = "=".repeat(filled) + &" ".repeat(CELLS - filled.min(CELLS));
+        // Claims that turned up on the way are not in the total.
+        let filled = (CELLS * self.done / self.total.max(1)).min(CELLS);
+        let cells = "=".repeat(filled) + &" ".repeat(CELLS - filled);
         let line = format!("  [{cells}] {}/{}  {}", self.done, self.total, self.names(false));
         line.chars().take(WIDTH).collect()
     }

@@ -291,6 +291,26 @@ fn a_claim_may_ask_for_less_than_a_proof_and_a_run_for_more() {
     }
 }
 
+#[test]
+fn the_claim_of_a_function_is_named_like_any_other() {
+    let folder = Folder::new("calls-named");
+    let text = "rtl 1.0
+op soft[N](v: f32[N]) -> f32[N] requires all(v >= 0.0) { return [v[i] for i in N] }
+fn g[N](v: f32[N]) -> f32[N] { return soft(v) }
+";
+    folder.file("a.rtl", text);
+    let run = folder.run(&["check", "a.rtl", "--only", "g", "--format", "json"]);
+    let reasons = ["claim-started", "claim-finished"].map(|reason| run.out.matches(reason).count());
+    assert_eq!((run.code, reasons), (Some(1), [1, 1]), "{run:?}");
+    for verb in ["explain", "replay"] {
+        let run = folder.run(&[verb, "g", "a.rtl"]);
+        assert!(run.code == Some(0) && run.out.contains("`soft` does not hold"), "{run:?}");
+    }
+    folder.file("a.rtl", format!("{text}rule r[N](x: f32[N]) {{ x + => x }}\n"));
+    let broken = folder.run(&["explain", "g", "a.rtl"]);
+    assert!(broken.code == Some(3) && broken.out.is_empty(), "nothing is said of a broken file: {broken:?}");
+}
+
 /// A claim whose two sides are large: each `let` uses the one before twice.
 fn doubling() -> String {
     let mut text = "rtl 1.0\nrule doubling[N](x: f32[N], y: f32[N])\n  upto real\n".to_string();

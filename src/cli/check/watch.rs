@@ -47,11 +47,12 @@ impl Watched {
         self.seen = snapshot(named);
     }
 
-    /// Leaves those places that were not checked as they are now.
+    /// Leaves the claims that were not checked as they are now, and the definitions.
     pub fn keep_changed(&mut self, modules: &[Module], wanted: &mut Vec<(usize, usize)>) {
         let key = |(file, at): &(usize, usize)| modules[*file].id(*at);
         let now: BTreeSet<String> = wanted.iter().map(key).collect();
-        wanted.retain(|place| !self.checked.contains(&key(place)));
+        // Definitions are cheap, and what is wrong with them is said again.
+        wanted.retain(|place| !modules[place.0].is_claim(place.1) || !self.checked.contains(&key(place)));
         self.checked = now;
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rtv_proofs::{ClaimResult, Module, Stage, subject};
 use rtv_semantics::diag::Diagnostic;
+use rtv_semantics::program::ClaimKind;
 use rtv_smt::Pool;
 
 use super::questions::Questions;
@@ -110,11 +111,19 @@ fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
         let say = |event: Option<Event>| {
             let _ = sender.send((number, event));
         };
-        if let Some((name, Some(_))) = subject(&module.items[*at]) {
+        if let Some((name, kind)) = subject(&module.items[*at]) {
             asking.about(&name, &module.id(*at), module.items[*at].span);
-            say(Some(Event::Started(name)));
+            if kind.is_some() {
+                say(Some(Event::Started(name)));
+            }
         }
         let outcome = checker.item(module, *at);
+        // Whether a function claims something is known when it is checked.
+        if let [claim] = outcome.claims.as_slice()
+            && claim.kind == ClaimKind::Calls
+        {
+            say(Some(Event::Started(claim.name.clone())));
+        }
         outcome.claims.into_iter().for_each(|claim| say(Some(Event::Finished(Box::new(claim)))));
         outcome.untyped.into_iter().for_each(|claim| say(Some(Event::Untyped(Box::new(claim)))));
         let mut found = outcome.diagnostics;
