@@ -1,18 +1,20 @@
 //! Deciding one claim: it is run on small inputs, proved where it can be, and run again.
 
+use crate::certificate::{Certificate, Certified};
 use crate::check::{Checker, Stage};
 use crate::choices::{choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::discharge::{holds_alike, is_precondition};
+use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
+use crate::recheck::{Checking, Leaves};
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
 use crate::shrink::shrink;
 use crate::testing;
-use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
+use crate::verdict::{Checked, ClaimResult, Contract, Finding, Verdict};
 use rtv_grammar::ast::{Arg, Args, Attr, Expr, ExprKind, Item};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::cancel::Cancelled;
@@ -101,6 +103,15 @@ struct Instances {
     samples: Vec<Arc<Claim>>,
     /// Why nothing is to be proved.
     open: Option<(Code, String)>,
+}
+
+/// What is found of each contract without running anything.
+#[derive(Default)]
+struct Proofs {
+    contracts: BTreeMap<Contract, Finding>,
+    /// What the solver thinks separates the sides of the first instance that is not proved.
+    model: Option<ValueModel>,
+    certificate: Certificate,
 }
 
 /// Why a claim says nothing.
@@ -193,9 +204,9 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, first, &mut tried) {
             return refuted(result, *found, tried.compared);
         }
-        let (contracts, model) = match asked {
+        let Proofs { contracts, model, certificate } = match asked {
             Asked::Proof => self.contracts(task, stated, mode),
-            Asked::Testing | Asked::Trust(_) => (BTreeMap::new(), None),
+            Asked::Testing | Asked::Trust(_) => Proofs::default(),
         };
         if let Some(found) = model.and_then(|model| self.try_model(task, &stated.samples, &model)) {
             return refuted(result, *found, tried.compared + 1);
@@ -213,6 +224,7 @@ impl Checker {
             return result;
         }
         result.contracts = contracts;
+        result.checked = (proved && !result.contracts.is_empty()).then(|| self.checked(&certificate));
         result.samples = tried.compared;
         self.summarize(&mut result, &stated.claims, mode, &tried);
         match asked {
@@ -230,39 +242,41 @@ impl Checker {
         result
     }
 
-    /// What is found of each contract without running anything, and what the solver
-    /// thinks separates the sides.
-    fn contracts(
-        &self,
-        task: &Task<'_>,
-        stated: &Instances,
-        mode: Mode,
-    ) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
-        let mut contracts = BTreeMap::new();
+    /// The contracts of a claim, proved as far as they can be.
+    fn contracts(&self, task: &Task<'_>, stated: &Instances, mode: Mode) -> Proofs {
+        let mut proofs = Proofs::default();
         if self.settings.stage != Stage::Proofs || matches!(mode, Mode::Close { .. }) {
-            return (contracts, None);
+            return proofs;
         }
         if let Some((_, reason)) = &stated.open {
-            contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
-            return (contracts, None);
+            proofs.contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
+            return proofs;
         }
-        let proved = task.deadline.within(|| self.prove(&stated.claims, &mut contracts));
-        let model = proved.unwrap_or_else(|Cancelled| {
-            contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
-            None
-        });
-        (contracts, model)
+        if let Err(Cancelled) = task.deadline.within(|| self.prove(&stated.claims, &mut proofs)) {
+            proofs.contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
+        }
+        proofs
     }
 
-    /// Decides the contracts of every instance up to the first that is not proved; what
-    /// the solver thinks separates its sides is returned.
-    fn prove(&self, claims: &[Arc<Claim>], into: &mut BTreeMap<Contract, Finding>) -> Option<ValueModel> {
+    /// What the independent checker says of a certificate.
+    fn checked(&self, certificate: &Certificate) -> Checked {
+        let mut checking = Checking::new(Leaves::new(self.prover.solver(), None));
+        match certificate.check(&mut checking) {
+            Ok(()) => Checked::Accepted(checking.leaves.tally),
+            Err((contract, why)) => Checked::Open(contract, why.0),
+        }
+    }
+
+    /// Decides the contracts of every instance up to the first that is not proved.
+    fn prove(&self, claims: &[Arc<Claim>], proofs: &mut Proofs) {
+        let into = &mut proofs.contracts;
         let mut proved: Option<&Claim> = None;
         for claim in claims {
             if proved.is_some_and(|proved| holds_alike(claim, proved)) {
                 continue;
             }
-            let (found, model) = self.prover.contracts(claim);
+            let Discharged { found, model, parts } = self.prover.contracts(claim);
+            proofs.certificate.instances.push(Certified { claim: claim.clone(), parts });
             for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
@@ -278,11 +292,11 @@ impl Checker {
                 {
                     value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
                 }
-                return model;
+                proofs.model = model;
+                return;
             }
             proved = proved.or(Some(claim));
         }
-        None
     }
 
     /// The strongest mode below the asked one in which the values are proved equal.
@@ -293,7 +307,7 @@ impl Checker {
             Mode::Real | Mode::Close { .. } => &[],
         };
         let proved = |mode: &Mode| {
-            let (found, _) = self.prover.contracts(&Claim { mode: *mode, ..claim.clone() });
+            let Discharged { found, .. } = self.prover.contracts(&Claim { mode: *mode, ..claim.clone() });
             found.get(&Contract::Value).is_some_and(|f| f.verdict == Verdict::Proved)
         };
         below.iter().copied().find(proved)
@@ -328,7 +342,11 @@ impl Checker {
         } else if proved {
             let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
             let scope = if any_rank { "any rank" } else { "all sizes" };
-            (Verdict::Proved, format!("{scope} (no certificate)"))
+            let note = match &result.checked {
+                Some(Checked::Accepted(_)) => scope.to_string(),
+                _ => format!("{scope} (no certificate)"),
+            };
+            (Verdict::Proved, note)
         } else {
             (Verdict::Unknown, format!("{}{}", reasons(&result.contracts), tried.text()))
         };
@@ -431,6 +449,7 @@ impl Checker {
             note: String::new(),
             code: None,
             counterexample: None,
+            checked: None,
             samples: 0,
             seconds: 0.0,
         }

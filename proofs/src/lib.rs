@@ -8,6 +8,7 @@
 
 mod alias;
 mod as_test;
+mod certificate;
 mod check;
 mod choices;
 mod compare;
@@ -21,6 +22,7 @@ mod discharge;
 mod expect;
 mod instances;
 mod module;
+mod recheck;
 mod refute;
 mod replay;
 mod shrink;

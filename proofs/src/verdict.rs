@@ -2,6 +2,7 @@
 
 use crate::counterexample::Counterexample;
 use crate::expect::Expectation;
+use crate::recheck::Tally;
 use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
 use std::collections::BTreeMap;
@@ -114,6 +115,15 @@ impl Finding {
     }
 }
 
+/// What the independent checker says of a certificate.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Checked {
+    /// Every step of it; how many questions went to the solvers.
+    Accepted(Tally),
+    /// Something is missing, in a contract.
+    Open(Contract, String),
+}
+
 /// A finished claim.
 #[derive(Clone, Debug)]
 pub struct ClaimResult {
@@ -131,6 +141,8 @@ pub struct ClaimResult {
     pub note: String,
     pub code: Option<Code>,
     pub counterexample: Option<Counterexample>,
+    /// What the independent checker says of the certificate of a proved claim.
+    pub checked: Option<Checked>,
     /// Inputs on which both sides were run and compared.
     pub samples: u64,
     pub seconds: f64,
