@@ -47,13 +47,15 @@ const DRAWS_PER_SAMPLE: u64 = 20;
 /// The reason of what is given up when a claim's time is over.
 const TIMEOUT: &str = "timeout";
 
+/// The prover and the evaluator disagree.
+pub const CONTRADICTION: Code = Code(799);
+
 /// An item to be decided.
 pub struct Task<'m> {
     pub module: &'m Module,
     pub item: &'m Item,
     /// Its place in the module.
     pub at: usize,
-    pub name: String,
     pub kind: ClaimKind,
     pub expected: Expectation,
     pub deadline: Deadline,
@@ -207,7 +209,7 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
             let mut result = refuted(result, *found, tried.compared);
             if proved && !contracts.is_empty() {
-                result.code = Some(Code(799));
+                result.code = Some(CONTRADICTION);
                 result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
             }
             return result;
@@ -268,7 +270,7 @@ impl Checker {
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
                     *reason = format!("{reason} ({text})");
                 }
-                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method));
+                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method.clone()));
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
@@ -419,21 +421,8 @@ impl Checker {
     }
 
     fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
-        ClaimResult {
-            id: task.module.id(task.at),
-            name: task.name.clone(),
-            kind: task.kind,
-            span: task.item.span,
-            verdict: Verdict::Unknown,
-            expected: task.expected,
-            mode,
-            contracts: BTreeMap::new(),
-            note: String::new(),
-            code: None,
-            counterexample: None,
-            samples: 0,
-            seconds: 0.0,
-        }
+        let blank = ClaimResult::blank(task.module, task.at);
+        ClaimResult { mode, ..blank.expect("invariant: a task is about a claim") }
     }
 }
 

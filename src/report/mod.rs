@@ -242,6 +242,15 @@ impl Reporter {
         }
     }
 
+    /// Ledgers were written, with so many claims; so many others are not as expected.
+    pub fn ledger_written(&mut self, claims: usize, left_out: usize) {
+        let left_out = match left_out {
+            0 => String::new(),
+            count => format!(", {count} not as expected left out"),
+        };
+        self.result(&format!("  ledger: {claims} claims{left_out}"));
+    }
+
     /// Begins again, for another run after this one.
     pub fn again(&mut self) {
         self.exit = Exit::Success;

@@ -14,12 +14,15 @@ use rtv_smt::Pool;
 use super::questions::Questions;
 use crate::cli::STACK_BYTES;
 use crate::cli::effort::Effort;
+use crate::ledger::{Known, Noted};
+use crate::project::SourceMap;
 
 /// How often a listener is asked whether to go on while nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is to be checked, and how.
 pub struct Work {
+    pub sources: Arc<SourceMap>,
     pub modules: Vec<Module>,
     /// The claims and definitions to check, by place of their file and place in it, in the
     /// order in which they are reported.
@@ -28,6 +31,9 @@ pub struct Work {
     pub effort: Effort,
     pub pool: Arc<Pool>,
     pub questions: Arc<Questions>,
+    pub known: Known,
+    /// What is found, where it is to be written down.
+    pub noted: Option<Noted>,
 }
 
 /// What a worker says about an item.
@@ -117,7 +123,8 @@ fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
                 say(Some(Event::Started(name)));
             }
         }
-        let outcome = checker.item(module, *at);
+        let outcome = work.known.item(&checker, module, *at);
+        work.noted.iter().for_each(|noted| noted.note((*file, *at), &outcome));
         // Whether a function claims something is known when it is checked.
         if let [claim] = outcome.claims.as_slice()
             && claim.kind == ClaimKind::Calls
