@@ -27,22 +27,26 @@ const DIGITS: usize = 32;
 /// The key of an item by its canonical text, the first, and those of the definitions of
 /// its file that it rests on.
 pub fn key(texts: &[&str]) -> String {
-    let library = &*LIBRARY;
     let mut hash = Sha3_256::new();
     hash.update(SOUNDNESS.to_le_bytes());
     for text in texts {
         absorb(&mut hash, text);
     }
-    let mut found = library.unnamed.clone();
-    let named: BTreeSet<String> = texts.iter().flat_map(|text| names(text)).collect();
-    let mut open: Vec<usize> = library.meant(&named).into_iter().filter(|n| found.insert(*n)).collect();
-    while let Some(node) = open.pop() {
-        open.extend(library.node(node).names.iter().filter(|n| found.insert(**n)));
-    }
-    for node in found {
-        hash.update(library.node(node).hash);
+    for node in reached(texts) {
+        hash.update(LIBRARY.node(node).hash);
     }
     hexadecimal(&hash.finalize())[..DIGITS].to_string()
+}
+
+/// What texts can mean of the library, to the end.
+fn reached(texts: &[&str]) -> BTreeSet<usize> {
+    let mut found = LIBRARY.unnamed.clone();
+    let named: BTreeSet<String> = texts.iter().flat_map(|text| names(text)).collect();
+    let mut open: Vec<usize> = LIBRARY.meant(&named).into_iter().filter(|n| found.insert(*n)).collect();
+    while let Some(node) = open.pop() {
+        open.extend(LIBRARY.node(node).names.iter().filter(|n| found.insert(**n)));
+    }
+    found
 }
 
 /// A text with its length, so that two texts are never one other.
@@ -119,4 +123,93 @@ fn operator_text(source: &Source) -> String {
     let is_test = |item: &Item| matches!(item.kind, ItemKind::Test { .. });
     let items = source.items().iter().filter(|item| !is_test(item));
     items.map(|item| print_item(item)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::choices::{dtype_choices, with_ranks};
+    use crate::depends::Depends;
+    use crate::instances::instances;
+    use crate::module::subject;
+    use rtv_grammar::lower::{Defs, Entry, Library as Operators, Ranks};
+    use rtv_grammar::parse;
+    use rtv_semantics::diag::FileId;
+    use rtv_semantics::guess::Guessing;
+    use std::path::{Path, PathBuf};
+    use std::sync::Mutex;
+
+    /// The library, and what was looked up in it.
+    struct Recording(Arc<Prelude>, Mutex<BTreeSet<String>>);
+
+    impl Operators for Recording {
+        fn overloads(&self, name: &str) -> Vec<Entry> {
+            self.1.lock().expect("no panic before").insert(name.to_string());
+            self.0.overloads(name)
+        }
+
+        fn names(&self) -> Vec<String> {
+            self.0.names()
+        }
+    }
+
+    fn files_below(folder: &Path) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("a folder of the project");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+    }
+
+    /// What the items of a text look up when they are elaborated and their keys do not
+    /// hold, and how often something is looked up.
+    fn missed(text: &str) -> (Vec<String>, usize) {
+        let recording = Arc::new(Recording(Prelude::shared(), Mutex::default()));
+        let mut defs = Defs::new(recording.clone());
+        let parsed = parse(FileId(0), text);
+        defs.add_file(FileId(0), &parsed.file);
+        let (mut missed, mut count) = (Vec::new(), 0);
+        let depends = Depends::of(&parsed.file.items);
+        for (at, item) in parsed.file.items.iter().enumerate() {
+            let Some((name, _)) = subject(item) else { continue };
+            let Some(dtypes) = dtype_choices(item) else { continue };
+            recording.1.lock().expect("no panic before").clear();
+            for ranks in [Ranks::Opaque, Ranks::Fixed(2)] {
+                // What does not type has been looked up all the same.
+                let _ = instances(item, &defs, &Guessing, &with_ranks(&dtypes[..1], ranks));
+            }
+            let known = reached(&depends.texts(at));
+            let looked_up = recording.1.lock().expect("no panic before").clone();
+            count += looked_up.len();
+            let meant = LIBRARY.meant(&looked_up);
+            missed.extend(meant.iter().filter(|n| !known.contains(n)).map(|n| format!("{name}: {n}")));
+        }
+        (missed, count)
+    }
+
+    #[test]
+    fn a_key_holds_all_that_elaboration_looks_up() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (mut all, mut count) = (Vec::new(), 0);
+        for path in ["rules", "bugs", "../examples"].iter().flat_map(|below| files_below(&root.join(below))) {
+            if path.extension().is_none_or(|ending| ending != "rtl") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path).expect("a file of the project");
+            let (missed, looked_up) = missed(&text);
+            all.extend(missed.iter().map(|what| format!("{}: {what}", path.display())));
+            count += looked_up;
+        }
+        assert!(all.is_empty(), "{}", all.join("\n"));
+        assert!(count >= 1000, "{count} operators looked up");
+    }
+
+    #[test]
+    fn a_key_changes_with_what_a_text_names() {
+        let (flip, sine) =
+            (key(&["rule r(x: f32[]) { flip(x) => x }"]), key(&["rule r(x: f32[]) { sin(x) => x }"]));
+        assert_ne!(flip, sine);
+        assert_ne!(key(&["a", "b"]), key(&["ab"]));
+        assert_eq!(flip.len(), DIGITS);
+        let named = |name: &str| reached(&[name]).len() > LIBRARY.unnamed.len();
+        assert!(named("flip") && named("cat") && named("erf") && !named("nothing_of_this_name"));
+    }
 }

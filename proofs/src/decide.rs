@@ -142,7 +142,13 @@ impl Checker {
     /// file that it calls; none if there are no such preconditions. Those on sizes are
     /// part of its types.
     pub(crate) fn calls(&self, task: &Task<'_>) -> Option<ClaimResult> {
-        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        let stated = match task.deadline.within(|| self.state(task)) {
+            Ok(stated) => stated.ok()?,
+            Err(Cancelled) => {
+                let may_claim = task.module.may_claim(task.at);
+                return may_claim.then(|| self.undecided(task, None, TIMEOUT.into()));
+            }
+        };
         let states = |claim: &Arc<Claim>| {
             let needs = definedness(&claim.lhs, &mut Fresh::above([&claim.lhs]), Limits::default());
             needs.is_ok_and(|needs| needs.iter().any(|need| is_precondition(need, task.module.file)))

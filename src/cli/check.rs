@@ -58,7 +58,7 @@ pub struct Check {
     /// Fail where a claim is less than this, even if no more is expected of it
     #[arg(long, value_enum)]
     require: Option<Require>,
-    /// Write each question to the solver into this folder, as SMT-LIB
+    /// Write each question to the solver into this folder, as SMT-LIB; the cache is not used
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
     /// Say at the end what the run cost

@@ -58,6 +58,14 @@ impl Place {
         self.folder.join(&self.source).with_extension(ENDING)
     }
 
+    /// From the current folder, if it is below that.
+    fn shown(&self) -> String {
+        let path = self.path();
+        let here = std::env::current_dir().and_then(fs::canonicalize);
+        let below = here.ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf));
+        below.unwrap_or(path).display().to_string()
+    }
+
     /// As it stands in the ledger, with `/` everywhere.
     fn source_name(&self) -> String {
         self.source.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
@@ -84,7 +92,7 @@ impl Books {
                 Ok(text) => Book::read(&text),
                 Err(why) if why.kind() == io::ErrorKind::NotFound => (Book::default(), Vec::new()),
                 Err(why) => {
-                    let fact = format!("cannot read `{}`: {}", place.path().display(), reason(&why));
+                    let fact = format!("cannot read `{}`: {}", place.shown(), reason(&why));
                     faults.push(placeless(UNREADABLE, fact));
                     continue;
                 }
@@ -161,7 +169,7 @@ fn write(place: &Place, book: &Book) -> Result<(), Diagnostic> {
             .and_then(|()| replace(&path, text.as_bytes(), Durable::Yes)),
     };
     written
-        .map_err(|why| placeless(UNWRITABLE, format!("cannot write `{}`: {}", path.display(), reason(&why))))
+        .map_err(|why| placeless(UNWRITABLE, format!("cannot write `{}`: {}", place.shown(), reason(&why))))
 }
 
 /// Removes the ledgers of source files that are gone.
@@ -194,7 +202,7 @@ fn missing(module: &Module, at: usize, (name, _): &Subject, stale: bool) -> Outc
 }
 
 fn broken(place: &Place, line: usize) -> Diagnostic {
-    let fact = format!("line {line} of `{}` is no line of a ledger", place.path().display());
+    let fact = format!("line {line} of `{}` is no line of a ledger", place.shown());
     placeless(BROKEN_LEDGER, fact).help("after a merge, delete it; `--update-ledger` writes it anew")
 }
 

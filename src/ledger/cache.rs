@@ -62,22 +62,19 @@ struct Entry {
 impl Cache {
     /// The cache of the project of the current folder; none outside of projects.
     pub fn of_project(limits: Limits) -> Option<Cache> {
-        let folder = project_folder()?.join(FOLDER);
-        Some(Cache { folder, limits, ready: Mutex::new(false), failed: Mutex::default() })
+        Some(Cache { folder: folder()?, limits, ready: Mutex::new(false), failed: Mutex::default() })
     }
 
     /// What is known of the item with this key. An open verdict only where no limit was
     /// raised.
     pub fn get(&self, key: &str) -> Option<Option<Record>> {
         let entry = self.read(key)?;
-        match entry.claim {
-            None => Some(None),
-            Some(stored) => {
-                let record = stored.record()?;
-                let settled = matches!(record.verdict, Verdict::Proved | Verdict::Refuted);
-                (settled || entry.limits.cover(&self.limits)).then_some(Some(record))
-            }
-        }
+        let record = match entry.claim {
+            None => None,
+            Some(stored) => Some(stored.record()?),
+        };
+        let settled = record.as_ref().is_some_and(is_settled);
+        (settled || entry.limits.cover(&self.limits)).then_some(record)
     }
 
     fn read(&self, key: &str) -> Option<Entry> {
@@ -99,10 +96,9 @@ impl Cache {
     /// Keeps what was found of an item. A refutation is kept with its input, and an open
     /// verdict does not take the place of a settled one, which another run may have found.
     pub fn put(&self, key: &str, found: Option<Record>) {
-        let verdict = found.as_ref().map(|record| record.verdict);
-        let replayable = found.as_ref().is_some_and(|record| record.witness.is_some());
-        let settled = matches!(verdict, None | Some(Verdict::Proved | Verdict::Refuted));
-        if verdict == Some(Verdict::Refuted) && !replayable || !settled && self.holds_settled(key) {
+        let lost = |record: &Record| record.verdict == Verdict::Refuted && record.witness.is_none();
+        let settled = found.as_ref().is_some_and(is_settled);
+        if found.as_ref().is_some_and(lost) || !settled && self.holds_settled(key) {
             return;
         }
         let claim = match &found {
@@ -128,8 +124,8 @@ impl Cache {
     }
 
     fn holds_settled(&self, key: &str) -> bool {
-        let verdict = |entry: Entry| Some(entry.claim?.record()?.verdict);
-        matches!(self.read(key).and_then(verdict), Some(Verdict::Proved | Verdict::Refuted))
+        let record = |entry: Entry| entry.claim?.record();
+        self.read(key).and_then(record).is_some_and(|record| is_settled(&record))
     }
 
     /// Makes the folder, once, and keeps it out of version control.
@@ -160,6 +156,17 @@ impl Cache {
         }
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
+}
+
+/// The folder of the current project's cache.
+fn folder() -> Option<PathBuf> {
+    let folder = project_folder()?.join(FOLDER);
+    Some(folder.strip_prefix(".").map_or(folder.clone(), Path::to_path_buf))
+}
+
+/// Whether more effort would find nothing else.
+fn is_settled(record: &Record) -> bool {
+    matches!(record.verdict, Verdict::Proved | Verdict::Refuted)
 }
 
 fn checksum(text: &str) -> String {
@@ -205,7 +212,7 @@ pub struct Contents {
 impl Contents {
     /// Of the cache of the current project, if there is a project.
     pub fn of_project() -> Option<Contents> {
-        let folder = project_folder()?.join(FOLDER);
+        let folder = folder()?;
         let (entries, _) = kept(&folder);
         Some(Contents {
             folder,
@@ -223,5 +230,143 @@ impl Contents {
             Err(why) if why.kind() != io::ErrorKind::NotFound => Err(why),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtv_semantics::program::ClaimKind;
+
+    use super::*;
+
+    const LIMITS: Limits = Limits { seed: 0, samples: 200, timeout_ms: 60_000, rlimit: 9, memory: 512 };
+    const KEY: &str = "00112233445566778899aabbccddeeff";
+
+    /// A cache in a folder of its own, removed with it.
+    struct Alone(Cache);
+
+    impl Alone {
+        fn new(name: &str) -> Alone {
+            let folder = std::env::temp_dir().join(format!("rtv-cache-{name}-{}", std::process::id()));
+            Alone(Cache {
+                folder: folder.join(FOLDER),
+                limits: LIMITS,
+                ready: Mutex::default(),
+                failed: Mutex::default(),
+            })
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.folder.join(KEY)
+        }
+
+        fn verdict(&self) -> Option<Verdict> {
+            Some(self.0.get(KEY)??.verdict)
+        }
+    }
+
+    impl Drop for Alone {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(self.0.folder.ancestors().nth(2).expect("its own folder"));
+        }
+    }
+
+    fn record(verdict: Verdict) -> Option<Record> {
+        Some(Record {
+            name: "r".into(),
+            kind: ClaimKind::Rule,
+            verdict,
+            mode: "exact",
+            contracts: [(rtv_proofs::Contract::Value, rtv_proofs::Finding::proved("z3"))].into(),
+            note: "all sizes".into(),
+            code: None,
+            samples: 200,
+            certificate: None,
+            facets: None,
+            witness: None,
+        })
+    }
+
+    #[test]
+    fn a_flipped_bit_is_a_miss() {
+        let cache = Alone::new("flipped");
+        cache.0.put(KEY, record(Verdict::Proved));
+        assert_eq!(cache.verdict(), Some(Verdict::Proved));
+        let whole = fs::read(cache.path()).expect("an entry");
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            fs::write(cache.path(), bytes).expect("a file of the test");
+            assert!(cache.0.get(KEY).is_none(), "byte {at} of {}", String::from_utf8_lossy(&whole));
+        }
+        for length in 0..whole.len() {
+            fs::write(cache.path(), &whole[..length]).expect("a file of the test");
+            assert!(cache.0.get(KEY).is_none(), "the first {length} bytes");
+        }
+        fs::write(cache.path(), [whole.clone(), b"\n".to_vec()].concat()).expect("a file of the test");
+        assert!(cache.0.get(KEY).is_none(), "one byte more");
+    }
+
+    #[test]
+    fn an_entry_of_another_build_or_claim_is_none() {
+        let cache = Alone::new("build");
+        cache.0.put(KEY, record(Verdict::Proved));
+        let text = fs::read_to_string(cache.path()).expect("an entry");
+        let (_, json) = text.split_once('\n').expect("two lines");
+        let soundness = format!("\"soundness\":{SOUNDNESS}");
+        let changes = [(TOOL, "0.0.1+0"), (&*soundness, "\"soundness\":0"), (KEY, &KEY.replace('0', "1"))];
+        for (from, to) in changes {
+            let json = json.replacen(from, to, 1);
+            fs::write(cache.path(), format!("{HEADER}{}\n{json}", checksum(&json)))
+                .expect("a file of the test");
+            assert!(cache.0.get(KEY).is_none(), "{from} became {to}");
+        }
+        fs::write(cache.path(), format!("{HEADER}{}\n{json}", checksum(json))).expect("a file of the test");
+        assert_eq!(cache.verdict(), Some(Verdict::Proved));
+    }
+
+    #[test]
+    fn an_open_verdict_counts_for_no_more_effort_than_it_took() {
+        let mut cache = Alone::new("limits");
+        cache.0.put(KEY, record(Verdict::Unknown));
+        assert_eq!(cache.verdict(), Some(Verdict::Unknown));
+        cache.0.limits.samples += 1;
+        assert_eq!(cache.verdict(), None);
+        cache.0.put(KEY, record(Verdict::Proved));
+        cache.0.limits.samples += 1;
+        assert_eq!(cache.verdict(), Some(Verdict::Proved));
+        cache.0.put(KEY, record(Verdict::Unknown));
+        assert_eq!(cache.verdict(), Some(Verdict::Proved), "a settled verdict stays");
+    }
+
+    #[test]
+    fn that_an_item_claims_nothing_is_known_too() {
+        let mut cache = Alone::new("nothing");
+        cache.0.put(KEY, None);
+        assert!(matches!(cache.0.get(KEY), Some(None)));
+        cache.0.limits.timeout_ms += 1;
+        assert!(cache.0.get(KEY).is_none());
+    }
+
+    #[test]
+    fn a_refutation_without_its_input_is_not_kept() {
+        let cache = Alone::new("input");
+        cache.0.put(KEY, record(Verdict::Refuted));
+        assert!(cache.0.get(KEY).is_none());
+    }
+
+    #[test]
+    fn the_older_half_of_too_many_entries_goes() {
+        let cache = Alone::new("prune");
+        let keys: Vec<String> = (0..9).map(|n| format!("{n:032x}")).collect();
+        for (age, key) in keys.iter().rev().enumerate() {
+            cache.0.put(key, record(Verdict::Proved));
+            let written = SystemTime::now() - Duration::from_secs(age as u64);
+            let file = fs::File::options().write(true).open(cache.0.folder.join(key)).expect("an entry");
+            file.set_modified(written).expect("a file of the test");
+        }
+        prune(&cache.0.folder, 8);
+        let kept: Vec<bool> = keys.iter().map(|key| cache.0.get(key).is_some()).collect();
+        assert_eq!(kept, [false, false, false, false, false, true, true, true, true]);
     }
 }

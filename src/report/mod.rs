@@ -248,7 +248,7 @@ impl Reporter {
             0 => String::new(),
             count => format!(", {count} not as expected left out"),
         };
-        self.result(&format!("  ledger: {claims} claims{left_out}"));
+        self.result(&format!("  ledger: {}{left_out}", text::counted(claims, "claim")));
     }
 
     /// Begins again, for another run after this one.

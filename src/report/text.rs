@@ -135,7 +135,7 @@ pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
     text
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
