@@ -5,18 +5,19 @@
 //! name in turn is followed to the end. That is more than elaboration reaches, and needs
 //! none; so a verdict that was written down is looked up in microseconds.
 
-use crate::depends::names;
+use crate::depends::Text;
 use rtv_grammar::ast::{Item, ItemKind};
 use rtv_grammar::lower::{UNNAMED, scalar_function};
 use rtv_grammar::prelude::{Prelude, Source};
 use rtv_grammar::print::print_item;
-use rtv_semantics::scalar::{Row, Scalar};
+use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::scalar::{Domain, Row, Scalar, Value};
 use sha3::{Digest, Sha3_256};
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 /// The number of what cannot be hashed: elaboration, the evaluator, the functions of the
-/// scalar table, the prover. Raise it with every change to one of them after which a claim
+/// scalar table beyond a few values, the prover. Raise it with every change to one of them after which a claim
 /// that was `proved` may no longer be, or one that was `refuted`: a mended fault, another
 /// meaning. A prover that only finds more keeps it.
 pub const SOUNDNESS: u32 = 1;
@@ -26,11 +27,11 @@ const DIGITS: usize = 32;
 
 /// The key of an item by its canonical text, the first, and those of the definitions of
 /// its file that it rests on.
-pub fn key(texts: &[&str]) -> String {
+pub fn key(texts: &[&Text]) -> String {
     let mut hash = Sha3_256::new();
     hash.update(SOUNDNESS.to_le_bytes());
     for text in texts {
-        absorb(&mut hash, text);
+        absorb(&mut hash, &text.canonical);
     }
     for node in reached(texts) {
         hash.update(LIBRARY.node(node).hash);
@@ -39,10 +40,10 @@ pub fn key(texts: &[&str]) -> String {
 }
 
 /// What texts can mean of the library, to the end.
-fn reached(texts: &[&str]) -> BTreeSet<usize> {
+fn reached(texts: &[&Text]) -> BTreeSet<usize> {
     let mut found = LIBRARY.unnamed.clone();
-    let named: BTreeSet<String> = texts.iter().flat_map(|text| names(text)).collect();
-    let mut open: Vec<usize> = LIBRARY.meant(&named).into_iter().filter(|n| found.insert(*n)).collect();
+    let named = texts.iter().flat_map(|text| LIBRARY.meant(&text.names));
+    let mut open: Vec<usize> = named.filter(|n| found.insert(*n)).collect();
     while let Some(node) = open.pop() {
         open.extend(LIBRARY.node(node).names.iter().filter(|n| found.insert(**n)));
     }
@@ -107,15 +108,42 @@ impl Library {
 
     fn node(&self, number: usize) -> &Node {
         self.nodes[number].get_or_init(|| {
-            let text = match number.checked_sub(self.prelude.sources().len()) {
-                None => operator_text(&self.prelude.sources()[number]),
-                Some(row) => self.rows[row].text(),
-            };
             let mut hash = Sha3_256::new();
-            absorb(&mut hash, &text);
-            Node { hash: hash.finalize().into(), names: self.meant(&names(&text)) }
+            let text = Text::from(match number.checked_sub(self.prelude.sources().len()) {
+                None => operator_text(&self.prelude.sources()[number]),
+                Some(row) => {
+                    absorb(&mut hash, &values(self.rows[row]));
+                    self.rows[row].text()
+                }
+            });
+            absorb(&mut hash, &text.canonical);
+            Node { hash: hash.finalize().into(), names: self.meant(&text.names) }
         })
     }
+}
+
+/// What a row computes of a few arguments: most changes of a function show there.
+fn values(row: &Row) -> String {
+    const CORNERS: [f64; 7] = [0.0, -0.0, 0.5, 2.5, -3.0, f64::INFINITY, f64::NAN];
+    let mut text = String::new();
+    for dtype in [DType::F32, DType::F64, DType::I32, DType::Bool] {
+        if !row.accepts.contains(dtype) {
+            continue;
+        }
+        let value = |x: &f64| match dtype.category() {
+            Category::Float => Value::float(*x, dtype, Domain::Ieee),
+            Category::Int => Value::Int(*x as i64),
+            Category::Bool => Value::Bool(*x > 1.0),
+        };
+        let corners: Vec<Value> = CORNERS.iter().map(value).collect();
+        for x in &corners {
+            for y in corners.iter().take(if row.arity == 1 { 1 } else { corners.len() }) {
+                let args = [x.clone(), y.clone()];
+                text.push_str(&format!("{:?} ", row.fun.eval(Domain::Ieee, dtype, &args[..row.arity])));
+            }
+        }
+    }
+    text
 }
 
 /// The canonical text of an operator file but for its tests.
@@ -203,13 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn a_key_changes_with_what_a_text_names() {
-        let (flip, sine) =
-            (key(&["rule r(x: f32[]) { flip(x) => x }"]), key(&["rule r(x: f32[]) { sin(x) => x }"]));
-        assert_ne!(flip, sine);
-        assert_ne!(key(&["a", "b"]), key(&["ab"]));
-        assert_eq!(flip.len(), DIGITS);
-        let named = |name: &str| reached(&[name]).len() > LIBRARY.unnamed.len();
+    fn a_key_changes_with_what_a_text_says_or_names() {
+        let key_of = |texts: &[&str]| {
+            let texts: Vec<Text> = texts.iter().map(|text| Text::from(text.to_string())).collect();
+            key(&texts.iter().collect::<Vec<_>>())
+        };
+        assert_ne!(
+            key_of(&["rule r(x: f32[]) { sin(x) => x }"]),
+            key_of(&["rule r(x: f32[]) { cos(x) => x }"])
+        );
+        assert_ne!(key_of(&["a", "b"]), key_of(&["ab"]));
+        assert_ne!(key_of(&["a", "b"]), key_of(&["b", "a"]));
+        assert_eq!(key_of(&["a"]).len(), DIGITS);
+        let named = |name: &str| reached(&[&Text::from(name.to_string())]).len() > LIBRARY.unnamed.len();
         assert!(named("flip") && named("cat") && named("erf") && !named("nothing_of_this_name"));
     }
 }

@@ -15,16 +15,29 @@ use rtv_grammar::print::print_item;
 use rtv_semantics::diag::FileId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The items of a file, in its order, each with its canonical text; an edge leads from
-/// an item to one it rests on.
+/// The items of a file, in its order; an edge leads from an item to one it rests on.
 pub struct Depends {
-    graph: DiGraph<String, ()>,
+    graph: DiGraph<Text, ()>,
+}
+
+/// What an item says.
+pub struct Text {
+    /// As the printer writes it.
+    pub canonical: String,
+    pub names: BTreeSet<String>,
+}
+
+impl From<String> for Text {
+    fn from(canonical: String) -> Text {
+        Text { names: names(&canonical), canonical }
+    }
 }
 
 impl Depends {
     pub fn of(items: &[Item]) -> Depends {
         let mut graph = DiGraph::new();
-        let nodes: Vec<NodeIndex> = items.iter().map(|item| graph.add_node(print_item(item))).collect();
+        let nodes: Vec<NodeIndex> =
+            items.iter().map(|item| graph.add_node(Text::from(print_item(item)))).collect();
         let mut meant: BTreeMap<String, Vec<NodeIndex>> = BTreeMap::new();
         let mut signs = Vec::new();
         for (item, node) in items.iter().zip(&nodes) {
@@ -36,8 +49,7 @@ impl Depends {
             meant.entry(name).or_default().push(*node);
         }
         for node in &nodes {
-            let named = names(&graph[*node]);
-            let named = named.iter().filter_map(|name| meant.get(name)).flatten();
+            let named = graph[*node].names.iter().filter_map(|name| meant.get(name)).flatten();
             let used: BTreeSet<NodeIndex> = named.chain(&signs).copied().filter(|n| n != node).collect();
             used.into_iter().for_each(|definition| {
                 graph.add_edge(*node, definition, ());
@@ -52,15 +64,16 @@ impl Depends {
         Dfs::new(&self.graph, from).iter(&self.graph).filter(|n| *n != from).map(NodeIndex::index).collect()
     }
 
-    /// The canonical text of an item, then of those it rests on.
-    pub fn texts(&self, at: usize) -> Vec<&str> {
+    /// The text of an item, then of those it rests on.
+    pub fn texts(&self, at: usize) -> Vec<&Text> {
         let places = std::iter::once(at).chain(self.reached(at));
-        places.map(|n| self.graph[NodeIndex::new(n)].as_str()).collect()
+        places.map(|n| &self.graph[NodeIndex::new(n)]).collect()
     }
 
     /// Another one when the text of the item or of one it rests on changes, up to layout.
     pub fn key(&self, at: usize) -> String {
-        fingerprint(&self.texts(at).join("\n"))
+        let texts: Vec<&str> = self.texts(at).into_iter().map(|text| text.canonical.as_str()).collect();
+        fingerprint(&texts.join("\n"))
     }
 }
 
@@ -73,7 +86,7 @@ fn defined(item: &Item) -> Option<String> {
 }
 
 /// The names in a text.
-pub fn names(text: &str) -> BTreeSet<String> {
+fn names(text: &str) -> BTreeSet<String> {
     let lexed = lex(FileId(0), text);
     let named = lexed.tokens.iter().filter(|token| token.kind == Tok::Id);
     named.map(|token| text[token.lo as usize..token.hi as usize].to_string()).collect()

@@ -11,7 +11,7 @@ use crate::verdict::Contract;
 use rtv_grammar::lower::{Choice, Ranks};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{Claim, Input};
-use rtv_semantics::size::Sym;
+use rtv_semantics::size::{Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +54,8 @@ impl Witness {
         let sizes: BTreeMap<Sym, i64> =
             claim.syms.iter().cloned().zip(self.sizes.iter().map(|(_, size)| *size)).collect();
         let known = |sym: &Sym| sizes.get(sym).map(|size| i128::from(*size));
-        if !claim.facts.iter().all(|fact| fact.eval(&known) == Some(true)) {
+        let possible = |(sym, size): (&Sym, &i64)| *size >= 0 || sym.kind() == SymKind::Int;
+        if !sizes.iter().all(possible) || !claim.facts.iter().all(|fact| fact.eval(&known) == Some(true)) {
             return None;
         }
         let mut given = self.tensors.iter();

@@ -197,7 +197,9 @@ impl Line {
             facets: some(facets),
             note: note.into(),
         };
-        Some(((name.into(), ClaimKind::from_name(kind)?.name()), line))
+        let kind = ClaimKind::from_name(kind)?.name();
+        // Nothing in a line is left unread.
+        (line.text(name, kind) == text).then(|| ((name.into(), kind), line))
     }
 }
 
@@ -208,6 +210,8 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rtv_semantics::sample::Sampler;
+
     use super::*;
 
     fn line(verdict: Option<Verdict>, note: &str) -> Line {
@@ -262,5 +266,28 @@ mod tests {
         assert_eq!(book.get(&subject), Some(&line(Some(Verdict::Proved), "any rank")));
         book.set(subject.clone(), later(Some(Verdict::Tested)));
         assert_eq!(book.get(&subject), Some(&later(Some(Verdict::Tested))));
+    }
+
+    #[test]
+    fn any_text_is_read_and_its_good_lines_are_kept() {
+        let (text, mut random) = (book().text("a.rtl").into_bytes(), Sampler::new(3));
+        let mut kept = 0;
+        for _ in 0..3000 {
+            let mut bytes = text.clone();
+            for _ in 0..=random.below(3) {
+                let at = random.below(bytes.len());
+                match random.below(3) {
+                    0 => bytes[at] = random.below(256) as u8,
+                    1 => bytes.insert(at, *random.pick(b"\t\n -R;#").expect("some byte")),
+                    _ => bytes.truncate(at.max(1)),
+                }
+            }
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let (read, wrong) = Book::read(&text);
+            assert!(read.len() + wrong.len() <= text.lines().count().max(1), "{text:?}");
+            assert_eq!(Book::read(&read.text("a.rtl")), (read.clone(), Vec::new()), "{text:?}");
+            kept += read.len();
+        }
+        assert!(kept > 3000, "{kept} lines");
     }
 }

@@ -244,6 +244,9 @@ impl Reporter {
 
     /// Ledgers were written, with so many claims; so many others are not as expected.
     pub fn ledger_written(&mut self, claims: usize, left_out: usize) {
+        if self.quiet {
+            return;
+        }
         let left_out = match left_out {
             0 => String::new(),
             count => format!(", {count} not as expected left out"),
