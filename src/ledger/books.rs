@@ -4,7 +4,7 @@
 //! folder of its project: `proofs/rules/pad.rtl` has `proofs/ledger/rules/pad.ledger`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -30,9 +30,18 @@ const FOLDER: &str = "ledger";
 const ENDING: &str = "ledger";
 
 /// The ledgers, by source file.
-#[derive(Default)]
 pub struct Books {
     books: BTreeMap<FileId, (Place, Book)>,
+    /// Their folders, where no other process may write them.
+    _held: Vec<File>,
+}
+
+/// What ledgers are opened for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    Reading,
+    /// Other writers wait until these are closed.
+    Writing,
 }
 
 /// Where the ledger of a source file is.
@@ -84,10 +93,15 @@ pub struct Update {
 
 impl Books {
     /// Reads the ledgers of these files, and says what is wrong with them.
-    pub fn open<'f>(files: impl Iterator<Item = (FileId, &'f Path)>) -> (Books, Vec<Diagnostic>) {
-        let (mut books, mut faults) = (Books::default(), Vec::new());
-        for (file, path) in files {
-            let Some(place) = Place::of(path) else { continue };
+    pub fn open<'f>(
+        files: impl Iterator<Item = (FileId, &'f Path)>,
+        purpose: For,
+    ) -> (Books, Vec<Diagnostic>) {
+        let places: Vec<(FileId, Place)> =
+            files.filter_map(|(file, path)| Some((file, Place::of(path)?))).collect();
+        let _held = if purpose == For::Writing { hold(&places) } else { Vec::new() };
+        let (mut books, mut faults) = (BTreeMap::new(), Vec::new());
+        for (file, place) in places {
             let (book, wrong) = match fs::read_to_string(place.path()) {
                 Ok(text) => Book::read(&text),
                 Err(why) if why.kind() == io::ErrorKind::NotFound => (Book::default(), Vec::new()),
@@ -98,9 +112,9 @@ impl Books {
                 }
             };
             faults.extend(wrong.into_iter().take(1).map(|line| broken(&place, line)));
-            books.books.insert(file, (place, book));
+            books.insert(file, (place, book));
         }
-        (books, faults)
+        (Books { books, _held }, faults)
     }
 
     /// What the ledger says of the item at a place.
@@ -149,6 +163,17 @@ impl Books {
         folders.into_iter().for_each(remove_orphans);
         update
     }
+}
+
+/// Locks the folders, always in one order. Where that is not possible a writer may undo
+/// what another one wrote at the same time, never half of it.
+fn hold(places: &[(FileId, Place)]) -> Vec<File> {
+    let folders: BTreeSet<&Path> = places.iter().map(|(_, place)| &*place.folder).collect();
+    let held = |folder: &Path| {
+        let folder = File::open(folder).ok()?;
+        folder.lock().ok().map(|()| folder)
+    };
+    folders.into_iter().filter_map(held).collect()
 }
 
 /// The claim that an item makes, or may make.

@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rtv_proofs::{Checker, ClaimResult, Module, Outcome, Record};
 
-pub use books::Books;
+pub use books::{Books, For};
 pub use cache::{Cache, Contents};
 pub use limits::Limits;
 

@@ -1,7 +1,9 @@
 //! Verdicts that are checked in beside the sources.
 
 use std::fs;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
 
 use crate::folder::{Folder, Run, root};
 
@@ -165,4 +167,44 @@ fn the_nearest_folder_above_within_the_project_holds_the_ledger() {
     }
     let alien = folder.run(&["check", "alien", "--update-ledger"]);
     assert!(alien.code == Some(2) && alien.err.contains("R0822"), "{alien:?}");
+}
+
+#[test]
+fn writers_of_one_ledger_undo_nothing_of_each_other() {
+    let folder = project("ledger-writers");
+    let rules: String =
+        (0..8).map(|n| format!("rule r{n}[N](x: i32[N]) {{ x + {n} => {n} + x }}\n")).collect();
+    folder.file("a.rtl", format!("rtl 1.0\n{rules}"));
+    let writer = |n: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rtv"));
+        command.args(["check", "a.rtl", "-q", "--update-ledger", "--only", &format!("r{n}")]);
+        command.current_dir(folder.path("")).spawn().expect("rtv starts")
+    };
+    let mut writers: Vec<Child> = (0..8).map(writer).collect();
+    for writer in &mut writers {
+        assert!(writer.wait().expect("it ends").success());
+    }
+    assert_eq!(lines(&folder), (0..8).map(|n| format!("r{n} rule proved")).collect::<Vec<_>>());
+    // Those that are killed leave whole ledgers.
+    let path = folder.path("ledger/a.ledger");
+    let whole = fs::read_to_string(&path).expect("a ledger");
+    let mut written = 0;
+    for round in 0..14 {
+        // It may not have come to a ledger before.
+        let _ = fs::remove_file(&path);
+        let mut writers: Vec<Child> = (0..3).map(writer).collect();
+        thread::sleep(Duration::from_millis(15 * round));
+        for writer in &mut writers {
+            writer.kill().expect("it can be killed");
+            writer.wait().expect("it ends");
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            text.is_empty() || text.starts_with("# rtv ledger 1 of a.rtl\n") && text.ends_with('\n'),
+            "{text}"
+        );
+        assert!(text.lines().all(|line| whole.lines().any(|other| other == line)), "{text}");
+        written += usize::from(!text.is_empty());
+    }
+    assert!(written >= 1, "no writer got as far as the ledger");
 }

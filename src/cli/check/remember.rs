@@ -6,7 +6,7 @@ use rtv_proofs::{Module, Stage};
 
 use super::Check;
 use super::workers::Work;
-use crate::ledger::{Books, Cache, Known};
+use crate::ledger::{Books, Cache, For, Known};
 use crate::report::Reporter;
 
 impl Check {
@@ -14,7 +14,7 @@ impl Check {
     /// show its questions, decides everything itself.
     pub(super) fn known(&self, modules: &[Module], paths: &[PathBuf], reporter: &mut Reporter) -> Known {
         if self.locked {
-            return Known::Ledger(open(modules, paths, reporter));
+            return Known::Ledger(open(modules, paths, For::Reading, reporter));
         }
         let decides = self.stage() != Stage::Proofs || self.dump.is_some() || self.no_cache;
         let cache = if decides { None } else { Cache::of_project(self.effort.limits()) };
@@ -27,16 +27,16 @@ impl Check {
             cache.finish().iter().for_each(|fault| reporter.fault(fault));
         }
         let Some(noted) = &work.noted else { return };
-        let mut books = open(&work.modules, paths, reporter);
+        let mut books = open(&work.modules, paths, For::Writing, reporter);
         let update = books.update(&work.modules, &noted.taken());
         update.faults.iter().for_each(|fault| reporter.diagnostic(&work.sources, fault));
         reporter.ledger_written(update.claims, update.left_out);
     }
 }
 
-fn open(modules: &[Module], paths: &[PathBuf], reporter: &mut Reporter) -> Books {
+fn open(modules: &[Module], paths: &[PathBuf], purpose: For, reporter: &mut Reporter) -> Books {
     let files = modules.iter().map(|module| module.file).zip(paths.iter().map(PathBuf::as_path));
-    let (books, faults) = Books::open(files);
+    let (books, faults) = Books::open(files, purpose);
     faults.iter().for_each(|fault| reporter.fault(fault));
     books
 }
