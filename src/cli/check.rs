@@ -159,20 +159,13 @@ impl Check {
         let (effort, pool) = (self.effort.clone(), pool.clone());
         let known = self.known(&modules, &paths, reporter);
         let noted = self.update_ledger.then(Noted::default);
-        let (sources, questions) = (sources.clone(), questions.clone());
-        let work = Work { sources, modules, wanted, stage, effort, pool, questions, known, noted };
+        let work = Work { modules, wanted, stage, effort, pool, questions, known, noted };
         let work = Arc::new(work);
         reporter.measure(total);
         reporter.require(self.require);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
-        let mut telling = Telling {
-            reporter,
-            sources: &work.sources,
-            deciding,
-            proving,
-            told: 0,
-            finished: BTreeMap::new(),
-        };
+        let mut telling =
+            Telling { reporter, sources: &sources, deciding, proving, told: 0, finished: BTreeMap::new() };
         workers::check(&work, jobs, &mut telling);
         let Telling { told, finished, .. } = telling;
         work.questions.failure().iter().for_each(|found| reporter.fault(found));
@@ -181,7 +174,7 @@ impl Check {
         }
         reporter.not_checked(broken);
         reporter.unchanged(&watched.unchanged(finished));
-        self.remember(&work, &paths, reporter);
+        self.remember(&work, &sources, &paths, reporter);
         reporter.run_finished();
         if self.stats {
             reporter.statistics(&work.questions.counts());

@@ -252,7 +252,7 @@ fn writers_that_are_killed_lose_nothing_and_leave_nothing_wrong() {
     for round in 0..12 {
         let mut writers = [(); 3].map(|()| writer());
         for child in &mut writers {
-            thread::sleep(Duration::from_millis(random.integer(10, 120) as u64));
+            thread::sleep(Duration::from_millis(random.integer(10, 120 + 20 * round) as u64));
             child.kill().expect("it can be killed");
             child.wait().expect("it ends");
         }

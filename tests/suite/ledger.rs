@@ -193,7 +193,7 @@ fn writers_of_one_ledger_undo_nothing_of_each_other() {
         // It may not have come to a ledger before.
         let _ = fs::remove_file(&path);
         let mut writers: Vec<Child> = (0..3).map(writer).collect();
-        thread::sleep(Duration::from_millis(15 * round));
+        thread::sleep(Duration::from_millis(40 * round));
         for writer in &mut writers {
             writer.kill().expect("it can be killed");
             writer.wait().expect("it ends");

@@ -7,6 +7,7 @@ use rtv_proofs::{Module, Stage};
 use super::Check;
 use super::workers::Work;
 use crate::ledger::{Books, Cache, For, Known};
+use crate::project::SourceMap;
 use crate::report::Reporter;
 
 impl Check {
@@ -22,14 +23,20 @@ impl Check {
     }
 
     /// Writes down what is to outlive the run.
-    pub(super) fn remember(&self, work: &Work, paths: &[PathBuf], reporter: &mut Reporter) {
+    pub(super) fn remember(
+        &self,
+        work: &Work,
+        sources: &SourceMap,
+        paths: &[PathBuf],
+        reporter: &mut Reporter,
+    ) {
         if let Known::Cache(cache) = &work.known {
             cache.finish().iter().for_each(|fault| reporter.fault(fault));
         }
         let Some(noted) = &work.noted else { return };
         let mut books = open(&work.modules, paths, For::Writing, reporter);
         let update = books.update(&work.modules, &noted.taken());
-        update.faults.iter().for_each(|fault| reporter.diagnostic(&work.sources, fault));
+        update.faults.iter().for_each(|fault| reporter.diagnostic(sources, fault));
         reporter.ledger_written(update.claims, update.left_out);
     }
 }

@@ -15,14 +15,12 @@ use super::questions::Questions;
 use crate::cli::STACK_BYTES;
 use crate::cli::effort::Effort;
 use crate::ledger::{Known, Noted};
-use crate::project::SourceMap;
 
 /// How often a listener is asked whether to go on while nothing happens.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What is to be checked, and how.
 pub struct Work {
-    pub sources: Arc<SourceMap>,
     pub modules: Vec<Module>,
     /// The claims and definitions to check, by place of their file and place in it, in the
     /// order in which they are reported.
