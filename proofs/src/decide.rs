@@ -49,13 +49,15 @@ const DRAWS_PER_SAMPLE: u64 = 20;
 /// The reason of what is given up when a claim's time is over.
 const TIMEOUT: &str = "timeout";
 
+/// The prover and the evaluator disagree.
+pub const CONTRADICTION: Code = Code(799);
+
 /// An item to be decided.
 pub struct Task<'m> {
     pub module: &'m Module,
     pub item: &'m Item,
     /// Its place in the module.
     pub at: usize,
-    pub name: String,
     pub kind: ClaimKind,
     pub expected: Expectation,
     pub deadline: Deadline,
@@ -151,7 +153,13 @@ impl Checker {
     /// file that it calls; none if there are no such preconditions. Those on sizes are
     /// part of its types.
     pub(crate) fn calls(&self, task: &Task<'_>) -> Option<ClaimResult> {
-        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        let stated = match task.deadline.within(|| self.state(task)) {
+            Ok(stated) => stated.ok()?,
+            Err(Cancelled) => {
+                let may_claim = task.module.may_claim(task.at);
+                return may_claim.then(|| self.undecided(task, None, TIMEOUT.into()));
+            }
+        };
         let states = |claim: &Arc<Claim>| {
             let needs = definedness(&claim.lhs, &mut Fresh::above([&claim.lhs]), Limits::default());
             needs.is_ok_and(|needs| needs.iter().any(|need| is_precondition(need, task.module.file)))
@@ -218,7 +226,7 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
             let mut result = refuted(result, *found, tried.compared);
             if proved && !contracts.is_empty() {
-                result.code = Some(Code(799));
+                result.code = Some(CONTRADICTION);
                 result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
             }
             return result;
@@ -282,7 +290,7 @@ impl Checker {
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
                     *reason = format!("{reason} ({text})");
                 }
-                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method));
+                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method.clone()));
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
@@ -437,22 +445,8 @@ impl Checker {
     }
 
     fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
-        ClaimResult {
-            id: task.module.id(task.at),
-            name: task.name.clone(),
-            kind: task.kind,
-            span: task.item.span,
-            verdict: Verdict::Unknown,
-            expected: task.expected,
-            mode,
-            contracts: BTreeMap::new(),
-            note: String::new(),
-            code: None,
-            counterexample: None,
-            checked: None,
-            samples: 0,
-            seconds: 0.0,
-        }
+        let blank = ClaimResult::blank(task.module, task.at);
+        ClaimResult { mode, ..blank.expect("invariant: a task is about a claim") }
     }
 }
 
