@@ -9,6 +9,7 @@ mod crosscheck;
 mod files;
 mod folder;
 mod golden;
+mod mutants;
 mod pages;
 mod run;
 mod samples;
