@@ -7,11 +7,11 @@
 
 mod slips;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{
-    Arg, Args, Arrow, Binder, Block, Clause, Def, Dim, Element, Else, Expr, ExprKind, Generic, Ident,
-    IndexItem, Item, ItemKind, Mode, Rule, RuleClause, Splat, Stmt, StmtKind, Type, TypeKind,
+    Arg, Args, Arrow, Binder, Block, Clause, Def, DefKind, Dim, Element, Else, Expr, ExprKind, Generic,
+    Ident, IndexItem, Item, ItemKind, Mode, Rule, RuleClause, Splat, Stmt, StmtKind, Type, TypeKind,
 };
 use crate::print::{print_expr, print_item};
 use slips::{relaxed, slips, steps, swapped, wider_class};
@@ -20,7 +20,7 @@ use slips::{relaxed, slips, steps, swapped, wider_class};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mutant {
     pub slip: Slip,
-    /// What became what: "`a <= b` becomes `a < b`".
+    /// What became what: "`a <= b` becomes `a < b`", and where if it occurs again.
     pub change: String,
     pub item: Item,
 }
@@ -68,6 +68,7 @@ impl Slip {
 /// other items.
 pub fn mutants(item: &Item) -> Vec<Mutant> {
     let mut seen = BTreeSet::from([print_item(item)]);
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut found = Vec::new();
     for number in 0.. {
         let mut item = item.clone();
@@ -75,6 +76,9 @@ pub fn mutants(item: &Item) -> Vec<Mutant> {
         walk.item(&mut item);
         let Some((slip, change)) = walk.made else { break };
         if seen.insert(print_item(&item)) {
+            let place = places.entry(change.clone()).or_default();
+            *place += 1;
+            let change = if *place == 1 { change } else { format!("{change} at place {place}") };
             found.push(Mutant { slip, change, item });
         }
     }
@@ -103,7 +107,8 @@ impl Walk {
 
     /// Puts a value in the place of another if that is the mistake to be made.
     fn put<T>(&mut self, slip: Slip, at: &mut T, other: T, text: impl Fn(&T) -> String) {
-        if self.makes(slip, || format!("`{}` becomes `{}`", text(at), text(&other))) {
+        let line = |value: &T| text(value).split_whitespace().collect::<Vec<_>>().join(" ");
+        if self.makes(slip, || format!("`{}` becomes `{}`", line(at), line(&other))) {
             *at = other;
         }
     }
@@ -135,8 +140,17 @@ impl Walk {
     }
 
     fn def(&mut self, def: &mut Def) {
-        def.generics.iter_mut().for_each(|generic| self.generic(generic));
-        def.clauses.iter_mut().for_each(|clause| self.clause(clause));
+        let claims = matches!(def.kind, DefKind::Decomp { .. } | DefKind::Impl);
+        if claims {
+            def.generics.iter_mut().for_each(|generic| self.generic(generic));
+        }
+        for clause in &mut def.clauses {
+            match clause {
+                // What a definition says of its precision is no part of its meaning.
+                Clause::Upto(_) if !claims => {}
+                clause => self.clause(clause),
+            }
+        }
         def.clauses.retain(says_something);
         def.ret.iter_mut().for_each(|ty| self.result(ty));
         self.block(&mut def.body);
@@ -173,14 +187,10 @@ impl Walk {
         }
     }
 
+    /// Agreement of all bits; between `real` and `reassoc` no input decides.
     fn mode(&mut self, mode: &mut Mode) {
-        let stronger: &[&str] = match mode.name.name.as_str() {
-            "real" => &["reassoc", "exact"],
-            "reassoc" => &["exact"],
-            _ => &[],
-        };
-        for name in stronger {
-            let other = Mode { name: Ident { name: (*name).into(), span: mode.name.span }, args: None };
+        if ["real", "reassoc"].contains(&mode.name.name.as_str()) {
+            let other = Mode { name: Ident { name: "exact".into(), span: mode.name.span }, args: None };
             self.put(Slip::Stronger, mode, other, |mode| format!("upto {}", mode.name.name));
         }
     }

@@ -6,26 +6,28 @@ use rtv_semantics::dtype::DType;
 use super::Slip;
 use crate::ast::{Arg, Args, BinaryOp, Element, Expr, ExprKind, UnaryOp};
 
-/// Names that are taken for each other: each for the one that follows it in its row, the
-/// last one for the first.
+/// Names that are taken for each other, by rows.
 const CONFUSED: [&[&str]; 30] = [
     &["sum", "prod"],
     &["max", "min"],
     &["amax", "amin"],
-    &["mean", "amax"],
+    &["mean", "sum"],
     &["maximum", "minimum"],
     &["fmax", "fmin"],
     &["argmax", "argmin"],
     &["any", "all"],
     &["cumsum", "cumprod"],
     &["cummax", "cummin"],
-    &["floor", "ceil"],
-    &["round", "trunc"],
-    &["sin", "cos"],
-    &["sinh", "cosh"],
-    &["asin", "acos"],
-    &["exp", "expm1"],
-    &["log", "log1p"],
+    &["floor", "ceil", "round", "trunc"],
+    &["sin", "cos", "tan"],
+    &["sinh", "cosh", "tanh"],
+    &["asin", "acos", "atan"],
+    &["asinh", "acosh", "atanh"],
+    &["exp", "exp2", "expm1"],
+    &["log", "log2", "log10", "log1p"],
+    &["erf", "erfc"],
+    &["sqrt", "rsqrt", "reciprocal"],
+    &["isnan", "isinf", "isfinite"],
     &["tril", "triu"],
     &["zeros", "ones"],
     &["remainder", "fmod"],
@@ -35,10 +37,7 @@ const CONFUSED: [&[&str]; 30] = [
     &["mul", "div"],
     &["lt", "le"],
     &["gt", "ge"],
-    &["eq", "ne"],
     &["softmax", "log_softmax"],
-    &["sqrt", "rsqrt"],
-    &["sigmoid", "tanh"],
 ];
 
 /// Functions of which the first two arguments may change places.
@@ -59,7 +58,7 @@ const SYMMETRIC: [&str; 14] = [
     "bitwise_or",
 ];
 
-/// Dtypes that are taken for each other, as in [`CONFUSED`].
+/// Dtypes that are taken for each other, by rows.
 const CONFUSED_DTYPES: [&[DType]; 4] = [
     &[DType::F32, DType::F64],
     &[DType::F16, DType::BF16],
@@ -67,12 +66,10 @@ const CONFUSED_DTYPES: [&[DType]; 4] = [
     &[DType::U8, DType::I8],
 ];
 
-/// The next one in the row that holds it.
-fn next_in<T: Copy + PartialEq>(rows: &[&[T]], held: T) -> Option<T> {
-    rows.iter().find_map(|row| {
-        let at = row.iter().position(|other| *other == held)?;
-        Some(row[(at + 1) % row.len()])
-    })
+/// The others in the first row that holds it.
+fn beside<T: Copy + PartialEq>(rows: &[&[T]], held: T) -> Vec<T> {
+    let row = rows.iter().find(|row| row.contains(&held)).copied().unwrap_or_default();
+    row.iter().copied().filter(|other| *other != held).collect()
 }
 
 /// Classes that hold more dtypes.
@@ -95,8 +92,8 @@ pub fn slips(expr: &Expr) -> Vec<(Slip, Expr)> {
             exchanged_axes(text).into_iter().map(|text| like(Slip::Swapped, ExprKind::Str(text))).collect()
         }
         ExprKind::DType(dtype) => {
-            let other = next_in(&CONFUSED_DTYPES, *dtype);
-            other.map(|other| like(Slip::DType, ExprKind::DType(other))).into_iter().collect()
+            let others = beside(&CONFUSED_DTYPES, *dtype);
+            others.into_iter().map(|other| like(Slip::DType, ExprKind::DType(other))).collect()
         }
         // A negated literal is a literal.
         ExprKind::Unary { op: UnaryOp::Neg, arg } if matches!(arg.kind, ExprKind::Int(_)) => {
@@ -207,29 +204,42 @@ fn binary(expr: &Expr, op: BinaryOp, lhs: &Expr, rhs: &Expr) -> Vec<(Slip, Expr)
     found
 }
 
-/// A call of another function, and no call.
+/// Calls of another function, and no call.
 fn called(expr: &Expr, fun: &Expr, args: &Args) -> Vec<(Slip, Expr)> {
-    let other = match &fun.kind {
+    let others: Vec<(Slip, ExprKind)> = match &fun.kind {
         ExprKind::Name(name) => {
-            next_in(&CONFUSED, name.as_str()).map(|n| (Slip::Neighbour, ExprKind::Name(n.into())))
+            let others = beside(&CONFUSED, name.as_str()).into_iter();
+            others.map(|name| (Slip::Neighbour, ExprKind::Name(name.into()))).collect()
         }
         ExprKind::DType(dtype) => {
-            next_in(&CONFUSED_DTYPES, *dtype).map(|d| (Slip::DType, ExprKind::DType(d)))
+            let others = beside(&CONFUSED_DTYPES, *dtype).into_iter();
+            others.map(|dtype| (Slip::DType, ExprKind::DType(dtype))).collect()
         }
-        _ => None,
+        _ => Vec::new(),
     };
     let call = |(slip, kind)| {
         let fun = Box::new(Expr { kind, span: fun.span });
         (slip, Expr { kind: ExprKind::Call { fun, args: args.clone() }, span: expr.span })
     };
-    let mut found: Vec<(Slip, Expr)> = other.map(call).into_iter().collect();
+    let mut found: Vec<(Slip, Expr)> = others.into_iter().map(call).collect();
     if let Args::List(list) = args
         && let [first, ..] = list.as_slice()
         && first.name.is_none()
+        && !is_number(&first.value)
     {
         found.push((Slip::LeftOut, first.value.clone()));
     }
     found
+}
+
+/// Numbers adapt to the dtype beside them, so that their conversion says nothing.
+fn is_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Int(_) | ExprKind::Float(_) => true,
+        ExprKind::Name(name) => ["inf", "nan"].contains(&name.as_str()),
+        ExprKind::Unary { op: UnaryOp::Neg, arg } => is_number(arg),
+        _ => false,
+    }
 }
 
 /// Neighbours among the arguments given by position.

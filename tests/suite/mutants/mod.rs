@@ -5,6 +5,7 @@
 //! the files whose path holds that text, `RTV_MUTANTS=.rtl` all there are; with
 //! `--nocapture` the tables are shown.
 
+mod operators;
 mod siblings;
 
 use std::sync::Mutex;

@@ -28,7 +28,7 @@ const LEAST_SMALL: usize = 98;
 const SMALL: usize = 8;
 
 /// Inputs that an open or proved sibling is tried on beside those of its check.
-const BRUTE_FORCE: u64 = 4000;
+const BRUTE_FORCE: u64 = 1000;
 
 /// A sibling and where it comes from.
 struct Sibling {
@@ -110,14 +110,14 @@ impl Judge {
     fn new(pool: &Arc<Pool>) -> Judge {
         let checker = |stage, seed, samples, seconds| {
             let timeout = Some(Duration::from_secs(seconds));
-            let budget = Budget { timeout_ms: 2_000, ..Budget::OBLIGATION };
+            let budget = Budget { timeout_ms: 1_000, ..Budget::OBLIGATION };
             let settings = Settings { stage, seed, samples, budget, timeout };
             Checker::in_workers(settings, pool.clone(), Box::new(|_| {}))
         };
         Judge {
-            usual: checker(Stage::Proofs, 0, 200, 20),
-            prover: checker(Stage::Proofs, 0, 0, 10),
-            brute_force: checker(Stage::Tests, 1, BRUTE_FORCE, 20),
+            usual: checker(Stage::Proofs, 0, 200, 10),
+            prover: checker(Stage::Proofs, 0, 0, 5),
+            brute_force: checker(Stage::Tests, 1, BRUTE_FORCE, 4),
         }
     }
 
