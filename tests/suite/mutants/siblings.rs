@@ -19,7 +19,7 @@ use super::{Share, each};
 use crate::folder::{files_below, root};
 
 /// One sibling of so many is tried when all tests are run.
-const SAMPLE: u64 = 60;
+const SAMPLE: u64 = 45;
 
 /// Of the false siblings, so many in a hundred are refuted by a small input.
 const LEAST_SMALL: usize = 98;
@@ -66,7 +66,7 @@ fn a_false_sibling_of_a_proved_claim_is_not_proved() {
     assert!(table.unsound.is_empty(), "false, and proved:\n{}", table.unsound.join("\n"));
     let (small, counted) = (table.small, table.counted);
     assert!(100 * small >= LEAST_SMALL * counted, "{small} of {counted} are refuted by a small input");
-    assert!(!share.is_sample() || counted >= 100, "{counted} siblings are false");
+    assert!(!share.is_sample() || counted >= 80, "{counted} siblings are false");
 }
 
 /// The siblings of every claim that is expected to be proved.
@@ -115,33 +115,13 @@ impl Judge {
             Checker::in_workers(settings, pool.clone(), Box::new(|_| {}))
         };
         Judge {
-            usual: checker(Stage::Proofs, 0, 200, 10),
+            usual: checker(Stage::Proofs, 0, 200, 20),
             prover: checker(Stage::Proofs, 0, 0, 5),
             brute_force: checker(Stage::Tests, 1, BRUTE_FORCE, 4),
         }
     }
 
     fn fate(&self, sibling: &Sibling) -> Fate {
-        let t = std::time::Instant::now();
-        let f = self.fate_(sibling);
-        let n = match &f {
-            Fate::Void => "void",
-            Fate::Refuted(_) => "refuted",
-            Fate::Missed(_) => "missed",
-            Fate::Proved => "proved",
-            Fate::Open(_) => "open",
-            Fate::Unsound(_) => "UNSOUND",
-        };
-        eprintln!(
-            "TIME {:.2} {n} {}: {}: {}",
-            t.elapsed().as_secs_f64(),
-            sibling.path,
-            sibling.rule,
-            sibling.change
-        );
-        f
-    }
-    fn fate_(&self, sibling: &Sibling) -> Fate {
         let Some(usual) = claim(&self.usual, sibling) else { return Fate::Void };
         let separated = |found: &ClaimResult| {
             let input = found.counterexample.as_ref().expect("invariant: a refutation has an input");
