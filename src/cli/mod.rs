@@ -7,6 +7,7 @@ mod explain;
 mod fmt;
 mod info;
 mod interrupt;
+mod mutate;
 mod ops;
 mod replay;
 mod run;
@@ -66,6 +67,8 @@ enum Verb {
     Explain(explain::Explain),
     /// Run the input that refutes a claim, step by step
     Replay(replay::Replay),
+    /// Make small mistakes in a claim, one at a time, and say what is known of it then
+    Mutate(mutate::Mutate),
     /// List the operators
     Ops(ops::Ops),
     /// Versions, solver and backends
@@ -113,6 +116,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),
+        Verb::Mutate(mutate) => mutate.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
         Verb::Info(info) => info.run(&mut reporter),
         Verb::Solve => solve::run(&mut reporter),

@@ -260,25 +260,26 @@ fn exchanged(elements: &[Element]) -> Vec<Vec<Element>> {
         .collect()
 }
 
-/// Axis patterns with two neighbours of the result exchanged: `a b -> b a` for `a b -> a b`.
+/// Axis patterns with two neighbours of the result exchanged, groups left as they are:
+/// `(a b) c` becomes `(b a) c` and `(a c) b`.
 fn exchanged_axes(pattern: &str) -> Vec<String> {
     let Some((inputs, output)) = pattern.split_once("->") else { return Vec::new() };
     let axes: Vec<&str> = output.split_whitespace().collect();
-    (1..axes.len())
-        .map(|at| {
-            let (mut left, mut right) = (axes[at - 1].to_string(), axes[at].to_string());
-            // A parenthesis stays where it is.
-            if let Some(rest) = left.strip_prefix('(') {
-                (left, right) = (rest.to_string(), format!("({right}"));
-            }
-            if let Some(rest) = right.strip_suffix(')') {
-                (left, right) = (format!("{left})"), rest.to_string());
-            }
-            let mut other: Vec<&str> = axes.clone();
-            (other[at - 1], other[at]) = (&right, &left);
-            format!("{inputs}-> {}", other.join(" "))
-        })
-        .collect()
+    let exchanged = |at: usize| {
+        let ((open, left, close), (opens, right, closes)) = (bracketed(axes[at - 1]), bracketed(axes[at]));
+        let (first, second) = (format!("{open}{right}{close}"), format!("{opens}{left}{closes}"));
+        let mut other = axes.clone();
+        (other[at - 1], other[at]) = (&first, &second);
+        format!("{inputs}-> {}", other.join(" "))
+    };
+    (1..axes.len()).map(exchanged).collect()
+}
+
+/// An axis between the brackets that open and close groups beside it.
+fn bracketed(axis: &str) -> (&str, &str, &str) {
+    let rest = axis.trim_start_matches('(');
+    let name = rest.trim_end_matches(')');
+    (&axis[..axis.len() - rest.len()], name, &rest[name.len()..])
 }
 
 /// Another number: twice as large, and 1 for 0.
