@@ -72,7 +72,7 @@ where
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, |n| n.get()) {
             let builder = thread::Builder::new().stack_size(STACK_BYTES);
-            builder.spawn_scoped(scope, &worker).expect("a thread");
+            builder.spawn_scoped(scope, worker).expect("a thread");
         }
     });
     let mut done = done.into_inner().expect("no worker panics");

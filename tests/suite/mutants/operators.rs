@@ -2,7 +2,6 @@
 //! by results of PyTorch, or by a rule.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,6 @@ use rtv_grammar::prelude::{Prelude, Source};
 use rtv_grammar::print::print_item;
 use rtv_proofs::{Checker, Module, Settings, Stage, Verdict};
 use rtv_semantics::diag::FileId;
-use rtv_semantics::program::ClaimKind;
 use rtv_smt::Budget;
 
 use super::{Share, each};
@@ -58,14 +56,16 @@ struct Subject {
     library: Arc<Changed>,
 }
 
-/// Who tells a mutant from the operator.
-#[derive(Clone, PartialEq, Debug)]
+/// Who tells a mutant from the operator, in the order in which they are asked.
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Killer {
-    /// It does not elaborate, so that it means nothing.
+    /// A test of its file that does not elaborate any more.
     Types,
-    Test(String),
-    Golden(String),
-    Rule(String),
+    /// A test of its file that fails.
+    Test,
+    /// A result of PyTorch.
+    Record,
+    Rule,
     Nobody,
 }
 
@@ -81,16 +81,17 @@ fn a_changed_operator_fails_a_test() {
     let alive: BTreeSet<String> = alive.map(|(subject, _)| name(subject)).collect();
     let taken: BTreeSet<String> = subjects.iter().map(name).collect();
     let known = Survivors::read();
+    let found = known.replaced(&taken, &alive, &share);
     if std::env::var_os("RTV_BLESS").is_some_and(|v| v == "1") {
-        return known.replaced(&taken, &alive, &share).write();
+        return found.write();
     }
-    let silent: Vec<&String> = alive.iter().filter(|name| !known.0.contains_key(*name)).collect();
+    let lacks = found.without(&known);
     assert!(
-        silent.is_empty(),
-        "nothing tells these from the operator, and {SURVIVORS} lacks them:\n{silent:#?}"
+        lacks.is_empty(),
+        "nothing tells these from the operator, and {SURVIVORS} lacks them:\n{lacks:#?}"
     );
-    let told: Vec<&String> = known.0.keys().filter(|n| taken.contains(*n) && !alive.contains(*n)).collect();
-    assert!(told.is_empty(), "{SURVIVORS} lists what is told from the operator:\n{told:#?}");
+    let told = known.without(&found);
+    assert!(told.is_empty(), "{SURVIVORS} lists what is told from the operator, or is no mutant:\n{told:#?}");
 }
 
 /// Runs, and does not prove.
@@ -159,52 +160,57 @@ impl Evidence {
     }
 
     fn killer(&self, checker: &Checker, subject: &Subject) -> Killer {
-        let by_test = tested(checker, subject);
-        if matches!(by_test, Killer::Test(_) | Killer::Types) {
-            return by_test;
-        }
-        let runner = self.runner.with(subject.library.clone());
-        let fails = |record: &&Record| matches!(runner.run(record), Ok(Finding::Failed(_)));
-        if let Some(record) = self.records.get(subject.name).into_iter().flatten().find(fails) {
-            return Killer::Golden(record.id.clone());
-        }
-        self.ruled(checker, subject).map_or(Killer::Nobody, Killer::Rule)
+        tested(checker, subject).unwrap_or_else(|| {
+            if self.recorded(subject) {
+                Killer::Record
+            } else if self.ruled(checker, subject) {
+                Killer::Rule
+            } else {
+                Killer::Nobody
+            }
+        })
     }
 
-    /// The first rule that names the operator and is refuted for what it became.
-    fn ruled(&self, checker: &Checker, subject: &Subject) -> Option<String> {
-        self.rules.iter().find_map(|text| {
+    /// Whether a case of the operator fails.
+    fn recorded(&self, subject: &Subject) -> bool {
+        let runner = self.runner.with(subject.library.clone());
+        let fails = |record: &Record| matches!(runner.run(record), Ok(Finding::Failed(_)));
+        self.records.get(subject.name).is_some_and(|records| records.iter().any(fails))
+    }
+
+    /// Whether a rule that names the operator is refuted.
+    fn ruled(&self, checker: &Checker, subject: &Subject) -> bool {
+        let call = format!("{}(", subject.name);
+        self.rules.iter().any(|text| {
             let (mut module, _) = Module::new(FileId(0), parse(FileId(0), text));
             module.defs = Defs::new(subject.library.clone());
-            (0..module.items.len()).find_map(|at| {
-                let named = print_item(&module.items[at]).contains(&format!("{}(", subject.name));
-                let holds = module.expected[at].verdict == Verdict::Proved;
-                if !named || !holds || !module.is_claim(at) {
-                    return None;
-                }
-                let claims = checker.item(&module, at).claims;
-                claims.into_iter().find(|c| c.verdict == Verdict::Refuted).map(|c| c.name)
+            (0..module.items.len()).any(|at| {
+                print_item(&module.items[at]).contains(&call)
+                    && module.is_claim(at)
+                    && module.expected[at].verdict == Verdict::Proved
+                    && checker.item(&module, at).claims.iter().any(|c| c.verdict == Verdict::Refuted)
             })
         })
     }
 }
 
-/// What the tests of the operator's own file say of a mutant.
-fn tested(checker: &Checker, subject: &Subject) -> Killer {
+/// What the tests of the operator's own file say of a mutant; nothing where all hold.
+fn tested(checker: &Checker, subject: &Subject) -> Option<Killer> {
     let source = Prelude::shared().named(subject.name).map(|source| (source.file, source.text));
     let (file, text) = source.expect("invariant: a mutant is one of an operator");
     let mut module = Module::of_library(file, parse(file, text));
     module.defs = Defs::new(subject.library.clone());
-    let mut refused = false;
-    for (at, item) in module.items.iter().enumerate() {
-        let Some((name, Some(ClaimKind::Test))) = rtv_proofs::subject(item) else { continue };
+    let tests =
+        module.items.iter().enumerate().filter(|(_, item)| matches!(item.kind, ItemKind::Test { .. }));
+    let mut killer = None;
+    for (at, _) in tests {
         match checker.item(&module, at).claims.first() {
-            None => refused = true,
-            Some(claim) if claim.verdict != Verdict::Proved => return Killer::Test(name),
+            None => killer = Some(Killer::Types),
+            Some(claim) if claim.verdict != Verdict::Proved => return Some(Killer::Test),
             Some(_) => {}
         }
     }
-    if refused { Killer::Types } else { Killer::Nobody }
+    killer
 }
 
 /// The mutants known to survive, each with the reason or an empty text.
@@ -214,7 +220,6 @@ impl Survivors {
     fn read() -> Survivors {
         let text = fs::read_to_string(root().join(SURVIVORS)).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        // The reason follows the last backquote or word of the change.
         let entry = |line: &str| match line.split_once(" -- ") {
             Some((name, reason)) => (name.to_string(), reason.to_string()),
             None => (line.to_string(), String::new()),
@@ -222,18 +227,18 @@ impl Survivors {
         Survivors(lines.map(entry).collect())
     }
 
-    /// The list after a run that took some mutants; those that are no mutants any more go
-    /// when all were taken.
-    fn replaced(self, taken: &BTreeSet<String>, alive: &BTreeSet<String>, share: &Share) -> Survivors {
-        let Survivors(old) = self;
-        let all = |name: &str| matches!(share, Share::Of(part) if name.contains(part.as_str()));
-        let mut new: BTreeMap<String, String> = old
-            .iter()
-            .filter(|(name, _)| !taken.contains(*name) && !all(name))
-            .map(|(n, r)| (n.clone(), r.clone()))
-            .collect();
-        new.extend(alive.iter().map(|name| (name.clone(), old.get(name).cloned().unwrap_or_default())));
-        Survivors(new)
+    /// The list after a run that took some mutants. What is no mutant any more goes when all
+    /// those of its file were taken.
+    fn replaced(&self, taken: &BTreeSet<String>, alive: &BTreeSet<String>, share: &Share) -> Survivors {
+        let all_of = |name: &str| matches!(share, Share::Of(part) if name.contains(part.as_str()));
+        let kept = self.0.keys().filter(|name| !taken.contains(*name) && !all_of(name));
+        let reason = |name: &String| (name.clone(), self.0.get(name).cloned().unwrap_or_default());
+        Survivors(kept.chain(alive).map(reason).collect())
+    }
+
+    /// Those that another list has not.
+    fn without(&self, other: &Survivors) -> Vec<&String> {
+        self.0.keys().filter(|name| !other.0.contains_key(*name)).collect()
     }
 
     fn write(&self) {
@@ -255,18 +260,11 @@ const HEAD: &str = "\
 fn table(subjects: &[Subject], killers: &[Killer], share: &Share) -> String {
     let mut rows: BTreeMap<&str, [usize; 5]> = BTreeMap::new();
     for (subject, killer) in subjects.iter().zip(killers) {
-        let column = match killer {
-            Killer::Types => 0,
-            Killer::Test(_) => 1,
-            Killer::Golden(_) => 2,
-            Killer::Rule(_) => 3,
-            Killer::Nobody => 4,
-        };
-        rows.entry(subject.path).or_default()[column] += 1;
+        rows.entry(subject.path).or_default()[*killer as usize] += 1;
     }
-    let mut text = format!("{:<32}refused   test  golden   rule  nobody\n", "operator");
-    let line = |name: &str, [types, test, golden, rule, nobody]: [usize; 5]| {
-        format!("{name:<32}{types:>7}{test:>7}{golden:>8}{rule:>7}{nobody:>8}\n")
+    let mut text = format!("{:<32}refused   test  record   rule  nobody\n", "operator");
+    let line = |name: &str, [types, test, record, rule, nobody]: [usize; 5]| {
+        format!("{name:<32}{types:>7}{test:>7}{record:>8}{rule:>7}{nobody:>8}\n")
     };
     let mut total = [0; 5];
     for (path, counts) in &rows {
@@ -277,10 +275,10 @@ fn table(subjects: &[Subject], killers: &[Killer], share: &Share) -> String {
     }
     text += &line("all", total);
     if !share.is_sample() {
-        let few =
-            rows.iter().filter(|(_, counts)| counts[1..].iter().sum::<usize>() < 6).map(|(path, _)| *path);
-        let _ =
-            writeln!(text, "\noperators with fewer than six mutants: {}", few.collect::<Vec<_>>().join(" "));
+        let mutants = |counts: &[usize; 5]| counts[Killer::Test as usize..].iter().sum::<usize>();
+        let few = rows.iter().filter(|(_, counts)| mutants(counts) < 6).map(|(path, _)| *path);
+        let few = few.collect::<Vec<_>>().join(" ");
+        text += &format!("\noperators with fewer than six mutants that elaborate: {few}\n");
     }
     text
 }
