@@ -52,6 +52,9 @@ impl Library for Changed {
 struct Subject {
     path: &'static str,
     name: &'static str,
+    file: FileId,
+    /// Of its file, with the tests.
+    text: &'static str,
     change: String,
     library: Arc<Changed>,
 }
@@ -113,7 +116,8 @@ fn is_op(item: &Item) -> bool {
 fn subjects(share: &Share) -> Vec<Subject> {
     let library = Prelude::shared();
     let of_source = |source: &Source| {
-        let (path, name) = (source.path, source.name());
+        let &Source { path, text, file, .. } = source;
+        let name = source.name();
         let ops: Vec<&Arc<Item>> = source.items().iter().filter(|item| is_op(item)).collect();
         let mut found = Vec::new();
         for (number, op) in ops.iter().enumerate() {
@@ -127,7 +131,8 @@ fn subjects(share: &Share) -> Vec<Subject> {
                 });
                 let overloads = items.map(|item| Entry { origin: Origin::Library, item }).collect();
                 let library = Arc::new(Changed { library: Prelude::shared(), name, overloads });
-                found.push(Subject { path, name, change: format!("{place}{change}"), library });
+                let change = format!("{place}{change}");
+                found.push(Subject { path, name, file, text, change, library });
             }
         }
         found
@@ -196,9 +201,7 @@ impl Evidence {
 
 /// What the tests of the operator's own file say of a mutant; nothing where all hold.
 fn tested(checker: &Checker, subject: &Subject) -> Option<Killer> {
-    let source = Prelude::shared().named(subject.name).map(|source| (source.file, source.text));
-    let (file, text) = source.expect("invariant: a mutant is one of an operator");
-    let mut module = Module::of_library(file, parse(file, text));
+    let mut module = Module::of_library(subject.file, parse(subject.file, subject.text));
     module.defs = Defs::new(subject.library.clone());
     let tests =
         module.items.iter().enumerate().filter(|(_, item)| matches!(item.kind, ItemKind::Test { .. }));
