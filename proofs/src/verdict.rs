@@ -7,6 +7,7 @@ use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// What is known of a claim or of one contract of it.
@@ -126,6 +127,22 @@ pub enum Checked {
     Open(String),
     /// An input on which two terms differ that it says are equal.
     Contradicted(String),
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Checked::Accepted(Tally { questions: 0, .. }, _) => f.write_str("accepted, without a solver"),
+            Checked::Accepted(Tally { questions: 1, .. }, _) => {
+                f.write_str("accepted, with 1 question to the solver")
+            }
+            Checked::Accepted(Tally { questions, .. }, _) => {
+                write!(f, "accepted, with {questions} questions to the solver")
+            }
+            Checked::Open(why) => write!(f, "none: {why}"),
+            Checked::Contradicted(why) => write!(f, "wrong: {why}"),
+        }
+    }
 }
 
 /// Where a verdict comes from.

@@ -123,8 +123,12 @@ pub trait Backend: Send + Sync {
     }
 
     /// The same for a question in SMT-LIB text, without values.
-    fn check_text(&self, _text: &str, _budget: Budget, _deadline: Option<Instant>) -> Answer {
+    fn check_text(&self, _text: &str, _budget: Budget) -> Answer {
         Answer::Unknown(Reason::Unsupported("a question in text".into()))
+    }
+
+    fn check_text_until(&self, text: &str, budget: Budget, _deadline: Option<Instant>) -> Answer {
+        self.check_text(text, budget)
     }
 
     /// Why it is not to be believed; once found it stays, and every answer is `unknown`.
@@ -252,7 +256,7 @@ impl Solver {
         let Some((budget, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
-        let ask = AssertUnwindSafe(|| self.backend.check_text(text, budget, deadline));
+        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, budget, deadline));
         catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
     }
 

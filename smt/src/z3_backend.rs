@@ -5,8 +5,6 @@
 //! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
 //! stays unusable.
 
-use std::time::Instant;
-
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use z3::ast::{Ast, BV, Bool, Dynamic, Int, Real};
@@ -30,7 +28,7 @@ impl Backend for Z3 {
         }
     }
 
-    fn check_text(&self, text: &str, budget: Budget, _deadline: Option<Instant>) -> Answer {
+    fn check_text(&self, text: &str, budget: Budget) -> Answer {
         let half = budget.halved();
         match attempt_text(text, half, || Tactic::new("smt").solver()) {
             Answer::Unknown(why) => match attempt_text(text, half, z3::Solver::new) {

@@ -68,6 +68,9 @@ enum Line<'a> {
         samples: u64,
         seconds: f64,
         from: &'static str,
+        /// What the checker says of the certificate, where one was made in this run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         counterexample: Option<Box<Refutation>>,
     },
@@ -193,6 +196,7 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
         samples: claim.samples,
         seconds: claim.seconds,
         from: claim.provenance.name(),
+        certificate: claim.checked.as_ref().map(|checked| checked.to_string()),
         counterexample: claim.counterexample.as_ref().map(|found| Box::new(found.into())),
     }
     .text()

@@ -54,6 +54,7 @@ pub fn claim(
             let reason = found.reason.as_deref().unwrap_or_default();
             format!("             {contract}: {verdict}  {}  {reason}", found.method)
         }));
+        lines.extend(claim.checked.iter().map(|checked| format!("             certificate: {checked}")));
         lines.push(format!("             id: {}", claim.id));
     }
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
@@ -179,6 +180,7 @@ mod tests {
             samples: 0,
             seconds: 0.0,
             provenance: Provenance::Decided,
+            checked: None,
         }
     }
 
