@@ -7,6 +7,7 @@
 //! crate knows no command line and prints nothing.
 
 mod alias;
+mod apart;
 mod as_test;
 mod check;
 mod choices;

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Verdict, written_out};
+use rtv_proofs::{ClaimResult, Counterexample, Step, Verdict, written_out};
 use rtv_semantics::diag::{Diagnostic, Severity, Span};
 use serde::Serialize;
 
 use super::claim::Tally;
 use super::exit::Exit;
 use super::statistics::{Counts, Spent};
+use super::step;
 use crate::project::{Place, SourceMap};
 
 /// A span for programs: byte offsets, and lines and columns from 1.
@@ -149,6 +150,30 @@ struct Refutation {
     right: String,
     at: Option<Vec<usize>>,
     difference: String,
+    /// The first values on the way to the results that differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apart: Option<Apart>,
+}
+
+#[derive(Serialize)]
+struct Apart {
+    left: Inner,
+    right: Inner,
+}
+
+/// A value inside a side.
+#[derive(Serialize)]
+struct Inner {
+    text: String,
+    value: String,
+    range: Option<Range>,
+}
+
+impl Inner {
+    fn of(found: &Step, sources: &SourceMap) -> Inner {
+        let (_, range) = place(sources, found.span);
+        Inner { text: step::text(found, sources), value: step::value(found), range }
+    }
 }
 
 /// Both are written as in JSON.
@@ -156,8 +181,12 @@ fn number((name, value): (String, String)) -> Option<(String, serde_json::Value)
     Some((name, serde_json::from_str(&value).ok()?))
 }
 
-impl From<&Counterexample> for Refutation {
-    fn from(found: &Counterexample) -> Refutation {
+impl Refutation {
+    fn of(found: &Counterexample, sources: &SourceMap) -> Refutation {
+        let apart = found.first_apart().map(|(left, right)| Apart {
+            left: Inner::of(&left, sources),
+            right: Inner::of(&right, sources),
+        });
         let inputs = found.inputs().map(|(name, tensor)| (name.to_string(), written_out(tensor)));
         Refutation {
             contract: found.contract.name(),
@@ -168,6 +197,7 @@ impl From<&Counterexample> for Refutation {
             right: found.right.clone(),
             at: found.difference.at.clone(),
             difference: found.difference.text.clone(),
+            apart,
         }
     }
 }
@@ -190,7 +220,7 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
         code: claim.code.map(|code| code.to_string()),
         samples: claim.samples,
         seconds: claim.seconds,
-        counterexample: claim.counterexample.as_ref().map(|found| Box::new(found.into())),
+        counterexample: claim.counterexample.as_ref().map(|found| Box::new(Refutation::of(found, sources))),
     }
     .text()
 }

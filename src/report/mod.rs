@@ -10,6 +10,7 @@ mod json;
 mod progress;
 mod snippet;
 mod statistics;
+pub mod step;
 mod stream;
 mod text;
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Verdict};
+use rtv_proofs::{ClaimResult, Verdict};
 use rtv_semantics::program::ClaimKind;
 
 use super::claim::{Require, Tally};
+use super::step;
 use crate::project::SourceMap;
 
 const NAME_WIDTH: usize = 28;
@@ -42,7 +43,8 @@ pub fn claim(
     let row = format!("{word}  {name:<NAME_WIDTH$}  {kind:<KIND_WIDTH$}  {mode:<MODE_WIDTH$}  {note}");
     let mut lines = vec![row];
     if verbose || surprise {
-        let shown = claim.counterexample.iter().flat_map(Counterexample::lines);
+        let shown = claim.counterexample.iter();
+        let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, sources)));
         lines.extend(shown.map(|line| format!("             {line}")));
     }
     if surprise && let Some(next) = next(sources, claim) {

@@ -5,7 +5,7 @@ use rtv_grammar::lower::dtype_variables;
 use rtv_proofs::{ClaimResult, Verdict, operators, subject};
 
 use crate::cli::claim::Claim;
-use crate::report::Counts;
+use crate::report::{Counts, step};
 
 /// The statement with what it ranges over, the verdict of each contract, what it rests on
 /// and what it took.
@@ -28,7 +28,9 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
         };
         lines.push(format!("  {} {}{method}{reason}", contract.name(), finding.verdict.name()));
     }
-    lines.extend(result.counterexample.iter().flat_map(|found| found.lines()).map(|l| format!("    {l}")));
+    let shown = result.counterexample.iter();
+    let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, &claim.sources)));
+    lines.extend(shown.map(|line| format!("    {line}")));
     lines.push(String::new());
     lines.extend(rests_on(claim));
     lines.push(cost(result, counts));
