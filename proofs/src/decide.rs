@@ -1,11 +1,12 @@
 //! Deciding one claim: it is run on small inputs, proved where it can be, and run again.
 
 use crate::check::{Checker, Stage};
-use crate::choices::{choice_text, dtype_choices, with_ranks};
+use crate::choices::{choice_text, dtype_choices, unusual, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
 use crate::discharge::{holds_alike, is_precondition};
 use crate::expect::Expectation;
+use crate::facets::{Effort, Facets};
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
 use crate::refute::{Trial, draw, judge};
@@ -18,13 +19,12 @@ use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
-use rtv_semantics::dtype::DType;
 use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::unfold::Limits;
-use rtv_smt::ValueModel;
+use rtv_smt::{Budget, ValueModel};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,6 +37,9 @@ const OPEN_FACTOR: u64 = 5;
 
 /// Draws at each simpler instance to make a counterexample simpler.
 const SIMPLER_DRAWS: u64 = 20;
+
+/// For each question whether a claim `upto` more holds bit for bit, too.
+const FACET: Budget = Budget { rlimit: 500_000, timeout_ms: 1_000 };
 
 /// Time for making one counterexample small; what there is then is shown.
 const MAX_SHRINK: Duration = Duration::from_secs(3);
@@ -205,16 +208,19 @@ impl Checker {
         let inputs = self.settings.samples.saturating_mul(if proved { 1 } else { OPEN_FACTOR });
         let rest = inputs.saturating_sub(first);
         if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
-            let mut result = refuted(result, *found, tried.compared);
-            if proved && !contracts.is_empty() {
-                result.code = Some(Code(799));
-                result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
-            }
-            return result;
+            let result = refuted(result, *found, tried.compared);
+            return if proved && !contracts.is_empty() { contradicted(result) } else { result };
         }
         result.contracts = contracts;
         result.samples = tried.compared;
         self.summarize(&mut result, &stated.claims, mode, &tried);
+        if result.verdict == Verdict::Proved && matches!(mode, Mode::Reassoc | Mode::Real) {
+            let facets = task.deadline.within(|| self.facets(stated)).ok();
+            if let Some(found) = facets.as_ref().and_then(Facets::contradiction) {
+                return contradicted(refuted(result, found.clone(), tried.compared));
+            }
+            result.facets = facets;
+        }
         match asked {
             Asked::Trust(why) if result.verdict != Verdict::Vacuous => {
                 (result.verdict, result.note) = (Verdict::Trusted, format!("\"{why}\""));
@@ -228,6 +234,13 @@ impl Checker {
             result.code = stated.open.as_ref().map(|(code, _)| *code);
         }
         result
+    }
+
+    /// What a proved claim is worth bit for bit.
+    fn facets(&self, stated: &Instances) -> Facets {
+        let effort = Effort { seed: self.settings.seed, thorough: self.thorough };
+        let budget = if self.thorough { self.settings.budget } else { FACET };
+        Facets::of(&stated.claims, &stated.samples, &self.prover.with_budget(budget), effort)
     }
 
     /// What is found of each contract without running anything, and what the solver
@@ -431,6 +444,7 @@ impl Checker {
             note: String::new(),
             code: None,
             counterexample: None,
+            facets: None,
             samples: 0,
             seconds: 0.0,
         }
@@ -471,11 +485,8 @@ fn turn(claims: &[Arc<Claim>], draw: usize) -> &Arc<Claim> {
 
 /// The number of axes, then how unusual the dtypes are.
 fn simplicity(claim: &Claim) -> (usize, usize) {
-    let usual = [DType::F32, DType::I64, DType::Bool, DType::I32, DType::F64];
-    let unusual =
-        |(_, dtype): &(Arc<str>, DType)| usual.iter().position(|d| d == dtype).unwrap_or(usual.len());
     let axes = claim.ranks.iter().map(|(_, extents)| extents.len()).sum();
-    (axes, claim.dtypes.iter().map(unusual).sum())
+    (axes, unusual(&claim.dtypes))
 }
 
 /// How many inputs were drawn, and on how many both sides were compared.
@@ -507,6 +518,13 @@ fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> Cla
     result.note = found.contract.name().into();
     result.samples = compared;
     result.counterexample = Some(found);
+    result
+}
+
+/// A proof and an input say different things.
+fn contradicted(mut result: ClaimResult) -> ClaimResult {
+    result.code = Some(Code(799));
+    result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
     result
 }
 

@@ -40,6 +40,12 @@ impl Prover {
         Prover { values: ValueProver::new(solver.clone(), sizes.clone(), budget), sizes, solver }
     }
 
+    /// The same with another budget for each question about values.
+    pub fn with_budget(&self, budget: Budget) -> Prover {
+        let (solver, sizes) = (self.solver.clone(), self.sizes.clone());
+        Prover { values: ValueProver::new(solver.clone(), sizes.clone(), budget), sizes, solver }
+    }
+
     /// The solver, for the time it has and the faults it shows.
     pub fn solver(&self) -> &Solver {
         &self.solver

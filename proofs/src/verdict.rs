@@ -2,6 +2,7 @@
 
 use crate::counterexample::Counterexample;
 use crate::expect::Expectation;
+use crate::facets::Facets;
 use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
 use std::collections::BTreeMap;
@@ -131,6 +132,8 @@ pub struct ClaimResult {
     pub note: String,
     pub code: Option<Code>,
     pub counterexample: Option<Counterexample>,
+    /// Of a proved claim `upto` more than bits: what it is worth bit for bit.
+    pub facets: Option<Facets>,
     /// Inputs on which both sides were run and compared.
     pub samples: u64,
     pub seconds: f64,

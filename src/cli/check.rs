@@ -146,6 +146,7 @@ impl Check {
         let work = Work { modules, wanted, stage, effort, pool, questions: questions.clone() };
         reporter.measure(total);
         reporter.require(self.require);
+        reporter.tell_floats(self.effort.facets);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
         let mut telling =
             Telling { reporter, sources: &sources, deciding, proving, told: 0, finished: BTreeMap::new() };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Step, Verdict, written_out};
+use rtv_proofs::{ClaimResult, Counterexample, Facets, Step, Verdict, written_out};
 use rtv_semantics::diag::{Diagnostic, Severity, Span};
 use serde::Serialize;
 
@@ -70,6 +70,8 @@ enum Line<'a> {
         seconds: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
         counterexample: Option<Box<Refutation>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        facets: Option<Box<Floats>>,
     },
     Statistics {
         #[serde(flatten)]
@@ -181,12 +183,55 @@ fn number((name, value): (String, String)) -> Option<(String, serde_json::Value)
     Some((name, serde_json::from_str(&value).ok()?))
 }
 
+/// What a claim is worth bit for bit.
+#[derive(Serialize)]
+struct Floats {
+    /// All of it on one line.
+    text: String,
+    strongest: &'static str,
+    apart: Vec<Separation>,
+    worst_ulp: BTreeMap<&'static str, u64>,
+    inputs: u64,
+    decided: BTreeMap<&'static str, String>,
+}
+
+#[derive(Serialize)]
+struct Separation {
+    cause: String,
+    counterexample: Option<Refutation>,
+}
+
+impl From<&Facets> for Floats {
+    fn from(facets: &Facets) -> Floats {
+        let apart = facets.apart.iter().map(|(cause, input)| Separation {
+            cause: cause.to_string(),
+            counterexample: input.as_deref().map(Refutation::from),
+        });
+        let decided = facets.decided.iter().map(|(dtype, found)| (dtype.name(), found.to_string()));
+        Floats {
+            text: facets.to_string(),
+            strongest: facets.strongest.name(),
+            apart: apart.collect(),
+            worst_ulp: facets.worst.iter().map(|(dtype, ulp)| (dtype.name(), *ulp)).collect(),
+            inputs: facets.inputs,
+            decided: decided.collect(),
+        }
+    }
+}
+
 impl Refutation {
-    fn of(found: &Counterexample, sources: &SourceMap) -> Refutation {
+    /// With where the sides part first.
+    fn in_detail(found: &Counterexample, sources: &SourceMap) -> Refutation {
         let apart = found.first_apart().map(|(left, right)| Apart {
             left: Inner::of(&left, sources),
             right: Inner::of(&right, sources),
         });
+        Refutation { apart, ..Refutation::from(found) }
+    }
+}
+
+impl From<&Counterexample> for Refutation {
+    fn from(found: &Counterexample) -> Refutation {
         let inputs = found.inputs().map(|(name, tensor)| (name.to_string(), written_out(tensor)));
         Refutation {
             contract: found.contract.name(),
@@ -197,7 +242,7 @@ impl Refutation {
             right: found.right.clone(),
             at: found.difference.at.clone(),
             difference: found.difference.text.clone(),
-            apart,
+            apart: None,
         }
     }
 }
@@ -220,7 +265,11 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
         code: claim.code.map(|code| code.to_string()),
         samples: claim.samples,
         seconds: claim.seconds,
-        counterexample: claim.counterexample.as_ref().map(|found| Box::new(Refutation::of(found, sources))),
+        counterexample: claim
+            .counterexample
+            .as_ref()
+            .map(|found| Box::new(Refutation::in_detail(found, sources))),
+        facets: claim.facets.as_ref().map(|facets| Box::new(facets.into())),
     }
     .text()
 }

@@ -24,13 +24,15 @@ const LISTED: [Verdict; 6] = [
 ];
 
 /// One row, with the counterexample below it where the verdict is a surprise, or always
-/// when `verbose`. `short` is what it was required to be and is not.
+/// when `verbose`. `short` is what it was required to be and is not; `floats` asks what it is
+/// worth bit for bit.
 pub fn claim(
     sources: &SourceMap,
     claim: &ClaimResult,
     surprise: bool,
     short: Option<Require>,
     verbose: bool,
+    floats: bool,
     colored: bool,
 ) -> String {
     let word = match claim.verdict {
@@ -57,6 +59,9 @@ pub fn claim(
             format!("             {contract}: {verdict}  {}  {reason}", found.method)
         }));
         lines.push(format!("             id: {}", claim.id));
+    }
+    if let Some(facets) = claim.facets.as_ref().filter(|_| verbose || floats) {
+        lines.push(format!("             floats: {facets}"));
     }
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
@@ -175,6 +180,7 @@ mod tests {
             note: String::new(),
             code: (verdict == Verdict::Refuted).then_some(Code(411)),
             counterexample: None,
+            facets: None,
             samples: 0,
             seconds: 0.0,
         }
@@ -184,7 +190,7 @@ mod tests {
     fn only_a_surprise_is_loud() {
         let row = |verdict, expected| {
             let result = result(verdict, expected);
-            claim(&SourceMap::default(), &result, !as_expected(&result), None, false, false)
+            claim(&SourceMap::default(), &result, !as_expected(&result), None, false, false, false)
         };
         let loud = row(Verdict::Refuted, Verdict::Proved);
         assert!(loud.starts_with("  REFUTED  r ") && loud.contains("R0411"), "{loud}");

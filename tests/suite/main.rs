@@ -6,6 +6,7 @@
 
 mod cli;
 mod crosscheck;
+mod facets;
 mod files;
 mod folder;
 mod golden;

@@ -2,7 +2,7 @@
 
 use rtv_grammar::ast::{Generic, ItemKind};
 use rtv_grammar::lower::dtype_variables;
-use rtv_proofs::{ClaimResult, Verdict, operators, subject};
+use rtv_proofs::{ClaimResult, Facets, Verdict, operators, subject};
 
 use crate::cli::claim::Claim;
 use crate::report::{Counts, step};
@@ -31,6 +31,7 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
     let shown = result.counterexample.iter();
     let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, &claim.sources)));
     lines.extend(shown.map(|line| format!("    {line}")));
+    lines.extend(result.facets.iter().flat_map(floats));
     lines.push(String::new());
     lines.extend(rests_on(claim));
     lines.push(cost(result, counts));
@@ -75,6 +76,17 @@ fn verdict(result: &ClaimResult) -> String {
         expected => format!(", expected {}", expected.name()),
     };
     format!("{}{mode}{note}{expected}", result.verdict.name())
+}
+
+/// What the claim is worth bit for bit, with an input for each cause of a difference.
+fn floats(facets: &Facets) -> Vec<String> {
+    let mut lines = vec![format!("floats: {facets}")];
+    for (cause, input) in &facets.apart {
+        let input = input.iter().flat_map(|found| found.lines()).map(|line| format!("    {line}"));
+        lines.push(format!("  {cause}:"));
+        lines.extend(input);
+    }
+    lines
 }
 
 /// The definitions of the file, and the operators of the library.
