@@ -7,6 +7,7 @@ use crate::deadline::Deadline;
 use crate::discharge::{holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::facets::{Effort, Facets};
+use crate::field::{Fingerprints, fingerprints};
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
 use crate::refute::{Trial, draw, judge};
@@ -207,14 +208,20 @@ impl Checker {
         let proved = contracts.values().all(|found| found.verdict == Verdict::Proved);
         let inputs = self.settings.samples.saturating_mul(if proved { 1 } else { OPEN_FACTOR });
         let rest = inputs.saturating_sub(first);
-        if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
+        let found = self.sample(task, &stated.samples, rest, &mut tried);
+        let found = found.or_else(|| self.field_test(task, stated, mode, &mut tried));
+        let proved = proved && !contracts.is_empty();
+        if let Some(found) = found {
             let result = refuted(result, *found, tried.compared);
-            return if proved && !contracts.is_empty() { contradicted(result) } else { result };
+            return if proved { contradicted(result) } else { result };
         }
         result.contracts = contracts;
         result.samples = tried.compared;
+        if proved && tried.fields.as_ref().is_some_and(Fingerprints::deny) {
+            return contradicted(result);
+        }
         self.summarize(&mut result, &stated.claims, mode, &tried);
-        if result.verdict == Verdict::Proved && matches!(mode, Mode::Reassoc | Mode::Real) {
+        if result.verdict == Verdict::Proved && is_over_reals(mode) {
             let facets = task.deadline.within(|| self.facets(stated)).ok();
             if let Some(found) = facets.as_ref().and_then(Facets::contradiction) {
                 return contradicted(refuted(result, found.clone(), tried.compared));
@@ -234,6 +241,29 @@ impl Checker {
             result.code = stated.open.as_ref().map(|(code, _)| *code);
         }
         result
+    }
+
+    /// A refutation at the sizes at which random residues tell the sides apart.
+    fn field_test(
+        &self,
+        task: &Task<'_>,
+        stated: &Instances,
+        mode: Mode,
+        tried: &mut Tried,
+    ) -> Option<Box<Counterexample>> {
+        if !is_over_reals(mode) || self.settings.samples == 0 {
+            return None;
+        }
+        let seed = self.settings.seed;
+        let found = task.deadline.within(|| fingerprints(&stated.samples, seed)).ok()?;
+        let mut sampler = Sampler::new(seed);
+        let refuting = match &found {
+            Fingerprints::Differ(hint) => task.deadline.within(|| hint.replayed(&mut sampler)).ok().flatten(),
+            Fingerprints::Outside | Fingerprints::Agree(_) => None,
+        };
+        tried.fields = Some(found);
+        tried.compared += u64::from(refuting.is_some());
+        refuting.map(|refuting| self.small(task, refuting, &mut sampler))
     }
 
     /// What a proved claim is worth bit for bit.
@@ -489,15 +519,28 @@ fn simplicity(claim: &Claim) -> (usize, usize) {
     (axes, unusual(&claim.dtypes))
 }
 
+/// Whether floats stand for real numbers.
+fn is_over_reals(mode: Mode) -> bool {
+    matches!(mode, Mode::Reassoc | Mode::Real)
+}
+
 /// How many inputs were drawn, and on how many both sides were compared.
 #[derive(Default)]
 struct Tried {
     draws: u64,
     compared: u64,
+    /// What residues say, if they were asked.
+    fields: Option<Fingerprints>,
 }
 
 impl Tried {
     fn text(&self) -> String {
+        let fields = self.fields.as_ref().and_then(Fingerprints::text);
+        let fields = fields.map_or(String::new(), |text| format!("; {text}"));
+        self.inputs() + &fields
+    }
+
+    fn inputs(&self) -> String {
         match (self.draws, self.compared) {
             (0, _) => "no input was tried".to_string(),
             (_, 0) => "no input was found that satisfies the preconditions and runs".to_string(),

@@ -21,6 +21,7 @@ mod depends;
 mod discharge;
 mod expect;
 mod facets;
+mod field;
 mod instances;
 mod module;
 mod refute;
