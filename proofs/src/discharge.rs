@@ -60,6 +60,15 @@ impl Prover {
         self.sizes.ask(&claim.facts, &Cond::False) == SizeAnswer::Entailed
     }
 
+    /// The value contract bit for bit, in the solver's theory of floats, and what separates
+    /// the values if they differ.
+    pub fn bits(&self, claim: &Claim) -> (Finding, Option<ValueModel>) {
+        let claim = Claim { mode: Mode::Exact, ..claim.clone() };
+        let mut goal = Goal { in_ieee: true, ..Goal::new(&claim, &self.sizes) };
+        let found = goal.value(&self.values);
+        (found, goal.model)
+    }
+
     /// Every contract of a rule or decomposition, and what the solver thinks separates
     /// the values where it thinks so.
     pub fn contracts(&self, claim: &Claim) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
@@ -90,6 +99,8 @@ struct Goal<'a> {
     left: Result<Vec<Obligation>, String>,
     right: Result<Vec<Obligation>, String>,
     model: Option<ValueModel>,
+    /// Whether floats are those of the solver's theory.
+    in_ieee: bool,
 }
 
 impl<'a> Goal<'a> {
@@ -108,7 +119,7 @@ impl<'a> Goal<'a> {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
             facts.extend(bounds(left, &facts, sizes));
         }
-        Goal { claim, sizes, fresh, facts, left, right, model: None }
+        Goal { claim, sizes, fresh, facts, left, right, model: None, in_ieee: false }
     }
 
     fn shape(&mut self, left: &Type, right: &Type) -> Finding {
@@ -309,7 +320,8 @@ impl<'a> Goal<'a> {
             errors: Errors::Excluded,
             written: None,
         };
-        match prover.prove(&goal) {
+        let answer = if self.in_ieee { prover.prove_in_ieee(&goal) } else { prover.prove(&goal) };
+        match answer {
             ValueAnswer::Equal(Method::Syntactic) => Finding::proved("normal form"),
             ValueAnswer::Equal(Method::Structural) => Finding::proved("congruence"),
             ValueAnswer::Equal(Method::Smt) => Finding::proved("z3"),

@@ -7,6 +7,7 @@
 mod adversary;
 mod half;
 mod text;
+mod theory;
 
 use crate::counterexample::Counterexample;
 use crate::discharge::{Prover, holds_alike};
@@ -37,6 +38,9 @@ pub struct Facets {
 pub enum Decided {
     /// So many inputs were run, and the sides differ on some; these may be all there are.
     Run { inputs: u64, differ: u64, all: bool },
+    /// The solver's theory of floats says that the bits are the same, or gives an input on
+    /// which they are not, or has no answer.
+    Theory(Option<bool>),
 }
 
 /// Why two sides that are equal over the reals have different bits.
@@ -130,7 +134,15 @@ impl Facets {
         });
         let strongest = stronger.into_iter().find(|mode| proved(claims, *mode, prover));
         facets.strongest = strongest.unwrap_or(asked);
-        if effort.thorough { half::compare(samples, effort.seed, facets) } else { facets }
+        if !effort.thorough {
+            return facets;
+        }
+        let facets = half::compare(samples, effort.seed, facets);
+        if facets.apart.is_empty() && facets.strongest != Mode::Exact {
+            theory::decide(claims, samples, prover, effort.seed, facets)
+        } else {
+            facets
+        }
     }
 
     /// An input on which bits differ that are proved to be the same.
