@@ -90,9 +90,33 @@ fn read(value: &Dynamic) -> ModelValue {
         return value.as_u64().map_or_else(text, ModelValue::Bits);
     }
     if let Some(value) = value.as_float() {
-        return ModelValue::Float(value.as_f64().to_bits());
+        let (sort, bits) = (value.get_sort(), value.to_ieee_bv().simplify().as_u64());
+        let format = sort.float_exponent_size().zip(sort.float_significand_size());
+        return match (bits, format) {
+            (Some(bits), Some((e, s))) => ModelValue::Float(double(bits, e, s).to_bits()),
+            _ => text(),
+        };
     }
     text()
+}
+
+/// The float of a format that has these bits. Z3's own conversion is wrong for subnormal
+/// numbers of formats narrower than f64.
+fn double(bits: u64, exponent: u32, significand: u32) -> f64 {
+    if (exponent, significand) == (11, 53) {
+        return f64::from_bits(bits);
+    }
+    let stored = significand - 1;
+    let (fraction, ones) = (bits & ((1 << stored) - 1), (1 << exponent) - 1);
+    let power = (bits >> stored) & ones;
+    let scale = |power: u64| 2f64.powi(power as i32 - (ones / 2) as i32 - stored as i32);
+    let magnitude = match power {
+        0 => fraction as f64 * scale(1),
+        power if power < ones => (fraction | 1 << stored) as f64 * scale(power),
+        _ if fraction == 0 => f64::INFINITY,
+        _ => return f64::NAN,
+    };
+    if bits >> (stored + exponent) & 1 == 1 { -magnitude } else { magnitude }
 }
 
 /// Every node as a Z3 term, by index.
@@ -276,6 +300,19 @@ fn bit_operation(op: Op, args: &[&Dynamic]) -> Dynamic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_are_the_float_they_denote() {
+        // The least subnormal of f16, one, its largest number and the infinities.
+        let f16 = [(0x0001, 2f64.powi(-24)), (0x3c00, 1.0), (0x7bff, 65504.0), (0xfc00, f64::NEG_INFINITY)];
+        for (bits, value) in f16 {
+            assert_eq!(double(bits, 5, 11), value);
+        }
+        assert!(double(0x7e00, 5, 11).is_nan() && double(0x8000, 5, 11).is_sign_negative());
+        for value in [0.1f32, f32::MIN_POSITIVE / 8.0, -2.5e38f32, f32::MAX] {
+            assert_eq!(double(value.to_bits().into(), 8, 24), f64::from(value));
+        }
+    }
 
     /// x*x*x + y*y*y = z*z*z over positive integers: no quick answer.
     fn hard() -> Query {

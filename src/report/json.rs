@@ -192,7 +192,13 @@ struct Floats {
     apart: Vec<Separation>,
     worst_ulp: BTreeMap<&'static str, u64>,
     inputs: u64,
-    decided: BTreeMap<&'static str, String>,
+    decided: Vec<AtDType>,
+}
+
+#[derive(Serialize)]
+struct AtDType {
+    dtype: &'static str,
+    answer: String,
 }
 
 #[derive(Serialize)]
@@ -207,7 +213,9 @@ impl From<&Facets> for Floats {
             cause: cause.to_string(),
             counterexample: input.as_deref().map(Refutation::from),
         });
-        let decided = facets.decided.iter().map(|(dtype, found)| (dtype.name(), found.to_string()));
+        let decided = facets.decided.iter();
+        let decided =
+            decided.map(|(dtype, found)| AtDType { dtype: dtype.name(), answer: found.to_string() });
         Floats {
             text: facets.to_string(),
             strongest: facets.strongest.name(),

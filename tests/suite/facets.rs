@@ -97,6 +97,32 @@ fn every_f16_is_tried_where_that_is_asked() {
 }
 
 #[test]
+fn the_theory_of_floats_decides_what_no_input_separates() {
+    let text = format!(
+        "{CLAIMS}
+rule opposed[*S](x: f32[*S], lo: f32[*S], hi: f32[*S]) requires all(lo <= hi) upto real {{
+  maximum(lo, minimum(x, hi)) => minimum(maximum(x, lo), hi)
+}}
+"
+    );
+    let claims = check(&text, true);
+    let theory = |name| {
+        let of_f32 = |(dtype, decided): &(DType, Decided)| match decided {
+            Decided::Theory(answer) => (*dtype == DType::F32).then_some(*answer),
+            Decided::Run { .. } => None,
+        };
+        facets(&claims, name).decided.iter().find_map(of_f32)
+    };
+    assert_eq!(theory("itself"), Some(Some(true)));
+    // Bounds that are zeros of different sign.
+    assert_eq!(theory("opposed"), Some(Some(false)));
+    let found = facets(&claims, "opposed");
+    assert!(matches!(found.apart.get(&Cause::Together), Some(Some(_))), "{found}");
+    // What is seen or proved is not asked.
+    assert_eq!((theory("opposite"), theory("moved")), (None, None));
+}
+
+#[test]
 fn facets_are_shown_where_they_are_asked_for() {
     let folder = Folder::new("facets");
     folder.file("a.rtl", "rtl 1.0\nrule zero[N](x: f32[N]) upto real { x + 0.0 => x }\n");
