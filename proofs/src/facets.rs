@@ -164,7 +164,7 @@ fn proved(claims: &[Arc<Claim>], mode: Mode, prover: &Prover) -> bool {
     claims.iter().all(|claim| {
         let claim = Claim { mode, ..(**claim).clone() };
         let alike = shown.first().is_some_and(|first| holds_alike(&claim, first));
-        let holds = alike || prover.contracts(&claim).0.values().all(|f| f.verdict == Verdict::Proved);
+        let holds = alike || prover.contracts(&claim).found.values().all(|f| f.verdict == Verdict::Proved);
         shown.push(claim);
         holds
     })

@@ -19,22 +19,25 @@ use crate::instances::instances;
 use crate::key::{base_name, unsupported};
 use crate::query::{FpOp, Id, Op, Query, Sort};
 use crate::solver::{Answer, Budget, ModelValue, Reason, Solver};
-use crate::value::{Method, ModelRead, ValueAnswer, ValueGoal, ValueModel, above};
+use crate::value::{ModelRead, ValueGoal, ValueModel, above};
 
 /// Deepest term that is encoded; what is larger is hopeless anyway.
 const MAX_DEPTH: usize = 60;
 
 /// Whether two scalars have the same bits for all floats, as [`Mode::Exact`] asks; a model
 /// gives every parameter one element.
-pub(crate) fn prove(goal: &ValueGoal, engine: &dyn Entails, solver: &Solver, budget: Budget) -> ValueAnswer {
+pub(crate) fn prove(
+    goal: &ValueGoal,
+    engine: &dyn Entails,
+    solver: &Solver,
+    budget: Budget,
+) -> Result<Option<ValueModel>, Reason> {
     debug_assert_eq!(goal.mode, Mode::Exact);
-    match question(goal, engine) {
-        Err(reason) => ValueAnswer::Unknown(reason),
-        Ok(Ieee { q, reads, .. }) => match solver.check(&q, budget) {
-            Answer::Unsat => ValueAnswer::Equal(Method::Smt),
-            Answer::Unknown(reason) => ValueAnswer::Unknown(reason),
-            Answer::Sat(values) => ValueAnswer::Model(model(&reads, values)),
-        },
+    let Ieee { q, reads, .. } = question(goal, engine)?;
+    match solver.check(&q, budget) {
+        Answer::Unsat => Ok(None),
+        Answer::Unknown(reason) => Err(reason),
+        Answer::Sat(values) => Ok(Some(model(&reads, values))),
     }
 }
 

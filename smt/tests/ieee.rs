@@ -9,7 +9,7 @@ use rtv_semantics::program::Mode;
 use rtv_semantics::sample::{Sampler, specials};
 use rtv_semantics::scalar::{Domain, Scalar, Value, cast};
 use rtv_semantics::term::{Lit, Term};
-use rtv_smt::{Budget, Errors, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver};
+use rtv_smt::{Budget, Errors, SizeSolver, Solver, ValueGoal, ValueProver};
 
 /// Every function that the encoder writes out.
 const COVERED: [Scalar; 25] = [
@@ -62,7 +62,7 @@ fn same(prover: &ValueProver, left: &Term, right: &Term) -> bool {
         errors: Errors::Excluded,
         written: None,
     };
-    matches!(prover.prove_in_ieee(&goal), ValueAnswer::Equal(_))
+    matches!(prover.prove_in_ieee(&goal), Ok(None))
 }
 
 fn literal(value: &Value, dtype: DType) -> Term {

@@ -7,6 +7,8 @@ use clap::Args;
 use rtv_proofs::{Checker, Settings, Stage};
 use rtv_smt::{Budget, DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Observer, Pool};
 
+use crate::ledger::Limits;
+
 /// More MiB than any machine has.
 const MOST_MEMORY_MIB: u64 = 1 << 32;
 
@@ -25,7 +27,7 @@ pub struct Effort {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rlimit: Option<u32>,
     /// Find out what claims proved `upto real` or `reassoc` are worth bit for bit: by all f16
-    /// where there are few, by the solver's theory of floats
+    /// where there are few, by the solver's theory of floats; the cache is not used
     #[arg(long)]
     pub facets: bool,
     /// Memory of each solver process in MiB; what needs more is unknown
@@ -52,6 +54,13 @@ impl Effort {
     pub fn checker(&self, stage: Stage, pool: Arc<Pool>, observer: Observer) -> Checker {
         let checker = Checker::in_workers(self.settings(stage), pool, observer);
         if self.facets { checker.thorough() } else { checker }
+    }
+
+    /// As it is recorded with a verdict.
+    pub fn limits(&self) -> Limits {
+        let Settings { seed, samples, budget, timeout, .. } = self.settings(Stage::Proofs);
+        let timeout_ms = timeout.map_or(u64::MAX, |limit| limit.as_millis() as u64);
+        Limits { seed, samples, timeout_ms, rlimit: budget.rlimit, memory: self.memory }
     }
 
     fn settings(&self, stage: Stage) -> Settings {

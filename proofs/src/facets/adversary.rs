@@ -69,7 +69,7 @@ enum Outcome {
     Silent,
     /// One side alone fails.
     Fails,
-    Values(Datum, Datum),
+    Values(Box<(Datum, Datum)>),
 }
 
 impl Search {
@@ -176,7 +176,7 @@ impl Search {
         match outcome {
             Outcome::Silent => {}
             Outcome::Fails => drop(causes.insert(Cause::Error)),
-            Outcome::Values(left, right) => each_pair(left, right, &mut |x, y, dtype| {
+            Outcome::Values(sides) => each_pair(sides, &mut |x, y, dtype| {
                 causes.extend(cause(x, y));
                 let finite = [x, y].iter().all(|v| v.as_float().is_some_and(f64::is_finite));
                 if let (true, Some(distance)) = (ordinary && finite, ulp_distance(x, y, dtype)) {
@@ -222,7 +222,7 @@ fn run(claim: &Claim, drawn: &Drawn) -> Outcome {
     }
     let unlimited = |error: &EvalError| error.class.is_some();
     match (value(&claim.lhs), value(&claim.rhs)) {
-        (Ok(left), Ok(right)) => Outcome::Values(left, right),
+        (Ok(left), Ok(right)) => Outcome::Values(Box::new((left, right))),
         (Err(_), Ok(_)) if claim.directed => Outcome::Silent,
         (Ok(_), Err(error)) | (Err(error), Ok(_)) if unlimited(&error) => Outcome::Fails,
         _ => Outcome::Silent,
@@ -252,14 +252,16 @@ fn numbers(
     Tensor::new(dtype, shape, (0..count).map(|_| number()).collect()).ok()
 }
 
-fn each_pair(left: &Datum, right: &Datum, each: &mut impl FnMut(&Value, &Value, DType)) {
+fn each_pair(sides: &(Datum, Datum), each: &mut impl FnMut(&Value, &Value, DType)) {
+    each_of(&sides.0, &sides.1, each);
+}
+
+fn each_of(left: &Datum, right: &Datum, each: &mut impl FnMut(&Value, &Value, DType)) {
     match (left, right) {
         (Datum::Tensor(a), Datum::Tensor(b)) => {
             a.values().zip(b.values()).for_each(|(x, y)| each(x, y, a.dtype));
         }
-        (Datum::Tuple(a), Datum::Tuple(b)) => {
-            a.iter().zip(b).for_each(|(a, b)| each_pair(a, b, each));
-        }
+        (Datum::Tuple(a), Datum::Tuple(b)) => a.iter().zip(b).for_each(|(a, b)| each_of(a, b, each)),
         _ => {}
     }
 }
@@ -282,9 +284,9 @@ fn is_far_apart(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Silent => false,
         Outcome::Fails => true,
-        Outcome::Values(left, right) => {
+        Outcome::Values(sides) => {
             let mut far = false;
-            each_pair(left, right, &mut |x, y, _| far |= is_far(x, y));
+            each_pair(sides, &mut |x, y, _| far |= is_far(x, y));
             far
         }
     }

@@ -12,16 +12,24 @@ use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Monoid, Term};
 use std::collections::BTreeSet;
 
-use super::monomial::{Algebra, Monomial, integer_literal};
+use super::monomial::{Monomial, integer_literal};
 use super::{Normal, ranges};
+use crate::proof::Algebra;
 
 impl Normal<'_> {
-    /// The combination as a term of the type of `like`.
-    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: Algebra, like: &Term) -> Term {
+    /// The combination as a term of the type of `like`, and the binders of each monomial
+    /// that are counted from their ends.
+    pub(super) fn build(
+        &mut self,
+        monomials: Vec<Monomial>,
+        algebra: Algebra,
+        like: &Term,
+    ) -> (Term, Vec<Vec<usize>>) {
         let (span, dtype) = (like.span(), like.dtype());
-        let mut parts = Vec::new();
+        let (mut parts, mut reversed) = (Vec::new(), Vec::new());
         for monomial in monomials {
-            let monomial = self.oriented(monomial);
+            let (monomial, from_end) = self.oriented(monomial);
+            reversed.push(from_end);
             parts.push(match algebra {
                 Algebra::Ring => self.product(&monomial, dtype, span),
                 Algebra::Monoid(op) => reduction(op, &monomial, dtype, span),
@@ -30,7 +38,7 @@ impl Normal<'_> {
         parts.sort_by_key(alpha_key);
         let combine = algebra.op().scalar();
         let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
-        joined.unwrap_or_else(|| algebra.op().neutral(dtype, span))
+        (joined.unwrap_or_else(|| algebra.op().neutral(dtype, span)), reversed)
     }
 
     /// A product of the coefficient, the factors without binders, and one sum for each

@@ -31,8 +31,10 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
+use crate::proof::{Algebra, Combining};
 use crate::sizes::{SizeAnswer, SizeSolver};
-use monomial::Algebra;
+pub use monomial::Monomial;
+use monomial::Read;
 
 /// Whether the elements of a reduction may be combined in any order.
 pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
@@ -44,16 +46,16 @@ pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
     }
 }
 
-/// The normal form of a scalar term under facts.
+/// The normal form of a scalar term under facts, and how it came about.
 pub(crate) fn normal(
     term: &Term,
     mode: Mode,
     facts: &[Cond],
     sizes: &Arc<SizeSolver>,
     fresh: &mut Fresh,
-) -> Term {
+) -> (Term, Combining) {
     if !has_reduction(term) {
-        return term.clone();
+        return (term.clone(), Combining::Kept);
     }
     Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK, open: Cell::new(0) }
         .term(term)
@@ -76,16 +78,23 @@ pub(crate) struct Normal<'f> {
 const MAX_OPEN: u32 = 8;
 
 impl Normal<'_> {
-    fn term(&mut self, term: &Term) -> Term {
+    fn term(&mut self, term: &Term) -> (Term, Combining) {
         if self.work == 0 || !has_reduction(term) {
-            return term.clone();
+            return (term.clone(), Combining::Kept);
         }
         for algebra in self.algebras(term) {
-            if let Some(monomials) = self.monomials(term, algebra) {
-                return self.build(monomials, algebra, term);
+            if let Some(Read { monomials, how }) = self.monomials(term, algebra) {
+                let (after, reversed) = self.build(monomials, algebra, term);
+                let combined = Combining::Combined { algebra, reading: how, reversed, after: after.clone() };
+                return (after, combined);
             }
         }
         self.inside(term)
+    }
+
+    fn terms(&mut self, terms: &[Term]) -> (Vec<Term>, Combining) {
+        let (terms, how) = terms.iter().map(|term| self.term(term)).unzip();
+        (terms, Combining::Inside(how))
     }
 
     /// The algebras in which the head of the term combines, the stronger one first.
@@ -121,44 +130,47 @@ impl Normal<'_> {
     }
 
     /// The term with its parts in normal form.
-    fn inside(&mut self, term: &Term) -> Term {
+    fn inside(&mut self, term: &Term) -> (Term, Combining) {
         let span = term.span();
         match term.form() {
             Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => {
-                self.negation(&args[0], term)
+                let (after, how) = self.negation(&args[0], term);
+                (after, Combining::Negated(Box::new(how)))
             }
             Form::Call(Fun::Scalar(fun), args) => {
-                let args = args.iter().map(|arg| self.term(arg)).collect();
-                Term::scalar(*fun, args, span)
+                let (args, how) = self.terms(args);
+                (Term::scalar(*fun, args, span), how)
             }
             Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => {
-                Term::cast(*dtype, self.term(&args[0]), span)
+                let (mut args, how) = self.terms(args);
+                (Term::cast(*dtype, args.remove(0), span), how)
             }
             Form::Read(base, index) => {
-                let index = index.iter().map(|i| self.term(i)).collect();
-                Term::read(base.clone(), index, span)
+                let (index, how) = self.terms(index);
+                (Term::read(base.clone(), index, span), how)
             }
             Form::If(cond, then, other) => {
                 let (truth, falsity) = match cond.as_cond() {
                     Some(cond) => (vec![cond.clone()], vec![cond.negated()]),
                     None => (Vec::new(), Vec::new()),
                 };
-                let cond = self.term(cond);
-                let then = self.given(truth, |normal| normal.term(then));
-                let other = self.given(falsity, |normal| normal.term(other));
-                Term::if_(cond, then, other, span)
+                let (cond, in_cond) = self.term(cond);
+                let (then, in_then) = self.given(truth, |normal| normal.term(then));
+                let (other, in_other) = self.given(falsity, |normal| normal.term(other));
+                (Term::if_(cond, then, other, span), Combining::Inside(vec![in_cond, in_then, in_other]))
             }
             Form::Reduce(reduce) => {
                 let (binders, body) = self.opened(reduce);
-                let body = self.given(ranges(&binders), |normal| normal.term(&body));
-                Term::reduce(reduce.op, binders, body, span)
+                let (body, how) = self.given(ranges(&binders), |normal| normal.term(&body));
+                let under = Combining::Under(binders.clone(), Box::new(how));
+                (Term::reduce(reduce.op, binders, body, span), under)
             }
-            _ => term.clone(),
+            _ => (term.clone(), Combining::Kept),
         }
     }
 
     /// `not any p = all not p` and `not all p = any not p`.
-    fn negation(&mut self, inner: &Term, term: &Term) -> Term {
+    fn negation(&mut self, inner: &Term, term: &Term) -> (Term, Combining) {
         let span = term.span();
         let not = |t: &Term| match t.form() {
             Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => args[0].clone(),
@@ -170,7 +182,10 @@ impl Normal<'_> {
                 let dual = Term::reduce(dual, binders.clone(), not(body), span);
                 self.term(&dual)
             }
-            _ => not(&self.term(inner)),
+            _ => {
+                let (inner, how) = self.term(inner);
+                (not(&inner), how)
+            }
         }
     }
 
