@@ -132,11 +132,6 @@ fn facets_are_shown_where_they_are_asked_for() {
         let run = folder.run(&["check", asked, "a.rtl"]);
         assert!(run.out.contains(line), "{asked}: {}", run.out);
     }
-    // What an earlier run found is told again.
-    folder.file("rtv.toml", "");
-    let floats = |out: &str| out.lines().find(|line| line.contains("floats:")).map(str::to_string);
-    let [first, again] = [0, 1].map(|_| folder.run(&["check", "-v", "a.rtl"]).out);
-    assert!(again.contains("1 from cache") && floats(&first) == floats(&again), "{first}{again}");
     let story = folder.run(&["explain", "zero", "a.rtl"]).out;
     assert!(story.contains(line) && story.contains("x = -0.0:\n    N = 1\n    x = [-0.0]\n"), "{story}");
     let json = folder.run(&["check", "--format", "json", "a.rtl"]).out;
@@ -147,4 +142,9 @@ fn facets_are_shown_where_they_are_asked_for() {
     assert_eq!(facets["apart"][0]["cause"], "x = -0.0");
     assert_eq!(facets["apart"][0]["counterexample"]["inputs"]["x"], "[-0.0]");
     assert!(facets["text"].as_str().is_some_and(|text| text.parse::<Facets>().is_ok()), "{facets}");
+    // What an earlier run found is told again.
+    folder.file("rtv.toml", "");
+    let floats = |out: &str| out.lines().find(|line| line.contains("floats:")).map(str::to_string);
+    let [first, again] = [0, 1].map(|_| folder.run(&["check", "-v", "a.rtl"]).out);
+    assert!(again.contains("1 from cache") && floats(&first) == floats(&again), "{first}{again}");
 }
