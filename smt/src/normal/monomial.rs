@@ -15,7 +15,7 @@ use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 use super::{Normal, ranges};
 use crate::cases::{decided, first_condition, is_total};
 use crate::encode::{Data, Encoder, Known, divisors};
-use crate::proof::{Algebra, Combining, ReadAs, Reading, Tame};
+use crate::proof::{Algebra, Combining, Question, ReadAs, Reading, Tame};
 
 /// Monomials of one combination.
 const MAX_MONOMIALS: usize = 48;
@@ -324,7 +324,7 @@ impl Normal<'_> {
             Data::Real { pinf, ninf, .. } => vec![pinf, ninf, enc.err, enc.bot],
             _ => vec![enc.err, enc.bot],
         };
-        probe.excluded(&flags).map(|question| Tame { question })
+        probe.excluded(&flags).map(|question| Tame { question: question.map(Question::Built) })
     }
 
     /// Whether no division in a condition can fail under the facts.
