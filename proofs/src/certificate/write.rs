@@ -45,8 +45,8 @@ pub fn text(certificate: &Certificate) -> Result<String, Untold> {
 struct Writer {
     lines: Vec<String>,
     places: HashMap<String, usize>,
-    /// By address; the terms are alive as long as the certificate is.
-    terms: HashMap<usize, usize>,
+    /// By address; the terms are kept, so that no address is used twice.
+    terms: HashMap<usize, (Term, usize)>,
 }
 
 /// References, each after a blank.
@@ -164,7 +164,7 @@ impl Writer {
     }
 
     fn term(&mut self, term: &Term) -> Result<usize, Untold> {
-        if let Some(place) = self.terms.get(&term.address()) {
+        if let Some((_, place)) = self.terms.get(&term.address()) {
             return Ok(*place);
         }
         let line = match term.form() {
@@ -200,7 +200,7 @@ impl Writer {
             _ => return Err(Untold),
         };
         let place = self.node(line);
-        self.terms.insert(term.address(), place);
+        self.terms.insert(term.address(), (term.clone(), place));
         Ok(place)
     }
 
