@@ -2,6 +2,7 @@
 
 use crate::counterexample::Counterexample;
 use crate::expect::Expectation;
+use crate::facets::Facets;
 use crate::recheck::Tally;
 use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
@@ -184,6 +185,8 @@ pub struct ClaimResult {
     pub note: String,
     pub code: Option<Code>,
     pub counterexample: Option<Counterexample>,
+    /// Of a proved claim `upto` more than bits: what it is worth bit for bit.
+    pub facets: Option<Facets>,
     /// What the independent checker says of the certificate of a proved claim.
     pub checked: Option<Checked>,
     /// Inputs on which both sides were run and compared.

@@ -97,6 +97,8 @@ pub enum ModelValue {
     Real(BigRational),
     /// Unsigned value of a bit-vector.
     Bits(u64),
+    /// A float by the bits of the f64 that it is.
+    Float(u64),
     /// An irrational number or an element of an opaque sort, as the solver prints it.
     Other(String),
 }

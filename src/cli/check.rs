@@ -166,6 +166,7 @@ impl Check {
         let work = Arc::new(work);
         reporter.measure(total);
         reporter.require(self.require);
+        reporter.tell_floats(self.effort.facets);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
         let mut telling = Telling {
             reporter,
