@@ -64,6 +64,9 @@ impl Check<'_, '_> {
                 }
             }
             (Combining::Combined { algebra, reading, reversed, after }, _) => {
+                if term.tensor_type().is_none() || after.ty() != term.ty() {
+                    return fail("a result of the type of the term");
+                }
                 self.lawful(*algebra, term)?;
                 let monomials = self.read(term, *algebra, reading, facts)?;
                 self.built(monomials, reversed, *algebra, after, facts)?;

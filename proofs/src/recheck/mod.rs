@@ -17,6 +17,8 @@ mod narrow;
 mod scalar;
 mod sizes;
 mod tame;
+#[cfg(test)]
+mod tests;
 mod trial;
 
 use crate::certificate::Shown;

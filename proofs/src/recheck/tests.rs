@@ -1,0 +1,155 @@
+//! Forged certificates: what is changed in one word is refused, or still says what is true.
+
+use crate::certificate::Certificate;
+use crate::check::{Checker, Settings, Stage};
+use crate::decide::Task;
+use crate::module::Module;
+use crate::recheck::tried;
+use crate::verdict::Checked;
+use crate::verify::Worth;
+use rtv_grammar::parse;
+use rtv_semantics::diag::FileId;
+use rtv_semantics::program::ClaimKind;
+use rtv_smt::Budget;
+
+/// Claims whose proofs take every kind of step.
+const CLAIMS: &str = "rtl 1.0
+rule pad_is_sliced_off[N, T: any](x: T[N], v: T[], l: size, h: size) {
+  constant_pad(x, [l, h], v)[l : l + N] => x
+}
+rule sum_of_concat[M, N, T: float](x: T[M], y: T[N]) upto reassoc {
+  sum(concat([x, y])) => sum(x) + sum(y)
+}
+rule sum_of_reshape[M, N, T: int](x: T[M, N]) {
+  sum(reshape(x, [M * N])) => sum(x)
+}
+rule multiple_of_matmul[M, K, N](x: f32[M, K], y: f32[K, N], c: f32[]) upto real {
+  (c * x) @ y => c * (x @ y)
+}
+rule matmul_with_eye[M, N](x: f32[M, N]) upto real {
+  x @ eye(N) => x
+}
+rule max_of_flip[N](x: i32[N]) {
+  amax(flip(x, 0), 0) => amax(x, 0)
+}
+rule clamp_twice[N](x: i8[N], a: i8[], b: i8[]) {
+  minimum(maximum(minimum(maximum(x, a), b), a), b) => minimum(maximum(x, a), b)
+}
+rule softmax_is_shifted[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  exp(x - c) / sum(exp(x - c)) => exp(x) / sum(exp(x))
+}
+";
+
+fn checker() -> Checker {
+    let settings =
+        Settings { stage: Stage::Proofs, seed: 0, samples: 20, budget: Budget::OBLIGATION, timeout: None };
+    Checker::start(settings).expect("the solver starts")
+}
+
+fn module() -> Module {
+    let (module, found) = Module::new(FileId(0), parse(FileId(0), CLAIMS));
+    assert!(found.is_empty(), "{found:?}");
+    module
+}
+
+/// The text with one word of one line changed, in several ways.
+fn changed(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut all = Vec::new();
+    for (at, line) in lines.iter().enumerate().skip(1).filter(|(_, line)| !line.starts_with("question")) {
+        let words: Vec<&str> = line.split(' ').collect();
+        for place in 1..words.len() {
+            for new in changes(words[place]) {
+                let mut words: Vec<String> = words.iter().map(|word| word.to_string()).collect();
+                words[place] = new;
+                let mut lines: Vec<String> = lines.iter().map(|line| line.to_string()).collect();
+                lines[at] = words.join(" ");
+                all.push(lines.join("\n") + "\n");
+            }
+        }
+    }
+    all
+}
+
+fn changes(word: &str) -> Vec<String> {
+    let swapped = [
+        ("add", "sub"),
+        ("mul", "add"),
+        ("sub", "add"),
+        ("maximum", "minimum"),
+        ("nonneg", "zero"),
+        ("zero", "nonneg"),
+        ("true", "false"),
+        ("sum", "max"),
+        ("tame", "any"),
+        ("all", "-"),
+        ("real", "exact"),
+        ("reassoc", "exact"),
+        ("follows", "idle"),
+        ("done", "- nothing"),
+        ("-", "0"),
+    ];
+    let words = swapped.iter().filter(|(old, _)| *old == word).map(|(_, new)| new.to_string());
+    let mut all: Vec<String> = words.collect();
+    if let Ok(number) = word.parse::<i64>() {
+        all.extend([number + 1, number - 1, number - 2].map(|n| n.to_string()));
+    }
+    if let Some((first, rest)) = word.split_once(',') {
+        all.extend([rest.to_string(), format!("{rest},{first}")]);
+    }
+    if let Some((coefficient, rest)) = word.split_once(':') {
+        all.push(format!("{coefficient}:{rest}:{rest}"));
+        all.extend(coefficient.parse::<i64>().ok().map(|c| format!("{}:{rest}", c + 1)));
+    }
+    all
+}
+
+#[test]
+fn a_certificate_is_read_as_it_was_written() {
+    let (checker, module) = (checker(), module());
+    for at in 0..module.items.len() {
+        let outcome = checker.item(&module, at);
+        let [claim] = outcome.claims.as_slice() else { continue };
+        let Some(Checked::Accepted(_, text)) = &claim.checked else {
+            panic!("{}: {:?} {:?}", claim.name, claim.note, claim.checked);
+        };
+        let read = Certificate::read(text).unwrap_or_else(|line| panic!("{}: line {line}", claim.name));
+        assert_eq!(read.text().as_deref(), Some(&**text), "{}", claim.name);
+        assert!(matches!(checker.verify(&module, at, &read, None), Worth::Accepted(_)), "{}", claim.name);
+        // It proves no other claim.
+        let other = (at + 1) % module.items.len();
+        assert!(matches!(checker.verify(&module, other, &read, None), Worth::Rejected(_)), "{}", claim.name);
+    }
+}
+
+#[test]
+fn no_forged_certificate_proves_what_is_false() {
+    let (checker, module) = (checker(), module());
+    let (mut read, mut accepted) = (0, 0);
+    for at in 0..module.items.len() {
+        let outcome = checker.item(&module, at);
+        let [claim] = outcome.claims.as_slice() else { continue };
+        let Some(Checked::Accepted(_, text)) = &claim.checked else { continue };
+        let claims = checker.stated(&Task::of(&module, at, ClaimKind::Rule, None)).expect("instances");
+        for forged in changed(text) {
+            let Ok(certificate) = Certificate::read(&forged) else { continue };
+            read += 1;
+            if !matches!(checker.steps_of(&certificate, None), Worth::Accepted(_)) {
+                continue;
+            }
+            accepted += 1;
+            let parts = claims.iter().zip(&certificate.instances);
+            for (instance, part) in parts.flat_map(|(i, c)| c.parts.iter().map(move |(_, part)| (i, part))) {
+                let wrong = tried(instance, part, 7);
+                assert!(wrong.is_ok(), "{}: {wrong:?}\n{}", claim.name, difference(text, &forged));
+            }
+        }
+    }
+    // The test sees something: forgeries are read, most are refused.
+    assert!(read > 1000 && accepted < read / 3, "{read} {accepted}");
+}
+
+fn difference(old: &str, new: &str) -> String {
+    let changed = old.lines().zip(new.lines()).find(|(a, b)| a != b);
+    changed.map_or(String::new(), |(a, b)| format!("- {a}\n+ {b}"))
+}
