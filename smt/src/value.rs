@@ -21,13 +21,14 @@ use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Reduce, Term};
 
 use crate::cases::{decided, first_condition, is_total, multiplies_integers};
-use crate::encode::{Data, Enc, Encoder, Known};
+use crate::encode::{Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
 use crate::normal::{normal, reorderable};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
+use crate::strict::needs;
 
 /// Reductions are compared inside reductions this deep.
 const MAX_NESTING: usize = 3;
@@ -115,7 +116,51 @@ impl ValueProver {
     }
 
     pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
-        self.nested(goal, 0).unwrap_or_else(ValueAnswer::Unknown)
+        let equal = ValueAnswer::Equal(Method::Smt);
+        match goal.directed {
+            true if self.where_defined(goal) == Some(true) => equal,
+            _ => match self.nested(goal, 0) {
+                Ok(answer @ ValueAnswer::Equal(_)) => answer,
+                _ if !goal.directed && self.both_ways(goal) => equal,
+                answer => answer.unwrap_or_else(ValueAnswer::Unknown),
+            },
+        }
+    }
+
+    /// Equal values, undefined ones included, are a claim in each direction.
+    fn both_ways(&self, goal: &ValueGoal) -> bool {
+        let there = ValueGoal { directed: true, ..*goal };
+        let written = goal.written.map(|(left, right)| (right, left));
+        let back = ValueGoal { left: goal.right, right: goal.left, written, ..there };
+        let answers = [self.where_defined(&there), self.where_defined(&back)];
+        let proved = |goal: &ValueGoal, answer: Option<bool>| {
+            answer.unwrap_or_else(|| matches!(self.nested(goal, 0), Ok(ValueAnswer::Equal(_))))
+        };
+        // Without anything that may be undefined this is the question that was asked.
+        answers.iter().any(Option::is_some) && proved(&there, answers[0]) && proved(&back, answers[1])
+    }
+
+    /// The directed claim under what it says of the left side that it is defined; `None`
+    /// if it says nothing. Not where errors are compared: of those it says nothing.
+    fn where_defined(&self, goal: &ValueGoal) -> Option<bool> {
+        if goal.mode != Mode::Real || goal.errors == Errors::Compared {
+            return None;
+        }
+        let (sizes, values) = needs(goal.left, goal.facts, &*self.sizes);
+        if sizes.is_empty() && values.is_empty() {
+            return None;
+        }
+        let facts = [goal.facts, &sizes].concat();
+        let mut fresh = above(goal);
+        let mut hypotheses = [goal.hypotheses, &values].concat();
+        for value in &values {
+            let new = normal(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
+            if !alpha_eq(&new, value) {
+                hypotheses.push(new);
+            }
+        }
+        let goal = ValueGoal { facts: &facts, hypotheses: &hypotheses, ..*goal };
+        Some(matches!(self.nested(&goal, 0), Ok(ValueAnswer::Equal(_))))
     }
 
     /// The first question asked for a goal, as SMT-LIB text.
@@ -132,8 +177,9 @@ impl ValueProver {
         }
         let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
         let mut fresh = above(goal);
+        let values = if goal.mode == Mode::Real { goal.hypotheses } else { &[] };
         let mut normal = |term: &Term| {
-            let new = normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+            let new = normal(term, goal.mode, goal.facts, values, &self.sizes, &mut fresh);
             if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
         };
         let (left, right) = (normal(goal.left), normal(goal.right));
@@ -339,12 +385,12 @@ fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
     let mut encoder = Encoder::new(goal.mode, known);
     let yes = encoder.q.bool(true);
     for hypothesis in goal.hypotheses {
-        assume(&mut encoder, yes, hypothesis);
+        encoder.assume(yes, hypothesis);
     }
     let mut fresh = above(goal);
-    for (range, instance) in instances(goal, &mut fresh) {
+    for (range, instance) in instances(goal.hypotheses, &[goal.left, goal.right], &mut fresh) {
         let (range, _) = encoder.sizes.cond(&mut encoder.q, &range);
-        assume(&mut encoder, range, &instance);
+        encoder.assume(range, &instance);
     }
     let (left, right) = (encoder.term(goal.left)?, encoder.term(goal.right)?);
     let no = encoder.q.bool(false);
@@ -354,17 +400,6 @@ fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
     }
     let excused = encoder.q.or(excused);
     Ok(Sides { encoder, left, right, excused })
-}
-
-/// Asserts that a hypothesis is true, without error and defined, where `range` holds.
-/// One that cannot be encoded is not used.
-fn assume(encoder: &mut Encoder, range: Id, hypothesis: &Term) {
-    let Ok(Enc { data: Data::Bool(holds), err, bot }) = encoder.term(hypothesis) else { return };
-    let q = &mut encoder.q;
-    let (no_err, no_bot) = (q.not(err), q.not(bot));
-    let works = q.and([holds, no_err, no_bot]);
-    let fact = q.implies(range, works);
-    q.assert(fact);
 }
 
 impl Sides {

@@ -6,8 +6,8 @@
 //! sums are split at `+`, at guards and at range borders, binders that a guard fixes
 //! are gone, independent parts are pulled out.
 //!
-//! Invariant: under the facts the result has the value of the term, undefined values
-//! and errors included. Two algebras:
+//! Invariant: under the facts and the hypotheses on values the result has the value of the
+//! term, undefined values and errors included. Two algebras:
 //! * `Ring` — integers, and reals where every factor is shown to be finite, defined and
 //!   free of errors: products distribute, numbers are coefficients.
 //! * `Monoid` — any commutative monoid: one factor per monomial, nothing distributes.
@@ -17,6 +17,9 @@
 //! Float sums in exact mode are ordered and stay as they are.
 
 mod build;
+mod extreme;
+mod field;
+mod known;
 mod monomial;
 mod range;
 
@@ -33,6 +36,7 @@ use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
 use crate::sizes::{SizeAnswer, SizeSolver};
 use monomial::Algebra;
+pub(crate) use monomial::number_of;
 
 /// Whether the elements of a reduction may be combined in any order.
 pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
@@ -44,19 +48,21 @@ pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
     }
 }
 
-/// The normal form of a scalar term under facts.
+/// The normal form of a scalar term under facts on sizes and hypotheses on values.
 pub(crate) fn normal(
     term: &Term,
     mode: Mode,
     facts: &[Cond],
+    hypotheses: &[Term],
     sizes: &Arc<SizeSolver>,
     fresh: &mut Fresh,
 ) -> Term {
     if !has_reduction(term) {
         return term.clone();
     }
-    Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK, open: Cell::new(0) }
-        .term(term)
+    let facts = facts.to_vec();
+    let sizes = sizes.clone();
+    Normal { mode, facts, hypotheses, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }.term(term)
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
@@ -65,6 +71,7 @@ const MAX_WORK: usize = 3_000;
 pub(crate) struct Normal<'f> {
     mode: Mode,
     facts: Vec<Cond>,
+    hypotheses: &'f [Term],
     sizes: Arc<SizeSolver>,
     fresh: &'f mut Fresh,
     work: usize,
@@ -97,6 +104,11 @@ impl Normal<'_> {
                 (Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Neg, Category::Int | Category::Float) => {
                     Monoid::Sum
                 }
+                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, Category::Float)
+                    if self.mode == Mode::Real =>
+                {
+                    return vec![Algebra::Ring];
+                }
                 (Scalar::Maximum, _) => Monoid::Max,
                 (Scalar::Minimum, _) => Monoid::Min,
                 (Scalar::LogicalAnd, _) => Monoid::All,
@@ -128,6 +140,12 @@ impl Normal<'_> {
                 self.negation(&args[0], term)
             }
             Form::Call(Fun::Scalar(fun), args) => {
+                let real = self.mode == Mode::Real && term.dtype().is_float();
+                if let (Scalar::Log, true) = (fun, real)
+                    && let Some(sum) = self.logarithm(&args[0])
+                {
+                    return self.term(&sum);
+                }
                 let args = args.iter().map(|arg| self.term(arg)).collect();
                 Term::scalar(*fun, args, span)
             }

@@ -8,13 +8,14 @@ use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
-use rtv_semantics::size::{Atom, Size};
+use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
+use super::field::merged;
 use super::{Normal, ranges};
 use crate::cases::{decided, first_condition, is_total};
-use crate::encode::{Data, Encoder, Known, divisors};
+use crate::encode::divisors;
 
 /// Monomials of one combination.
 const MAX_MONOMIALS: usize = 48;
@@ -53,7 +54,7 @@ pub(super) struct Monomial {
 }
 
 impl Monomial {
-    fn of(factors: Vec<Term>) -> Monomial {
+    pub fn of(factors: Vec<Term>) -> Monomial {
         Monomial { binders: Vec::new(), guards: Vec::new(), coefficient: BigRational::one(), factors }
     }
 
@@ -61,13 +62,34 @@ impl Monomial {
         Monomial { coefficient, ..Monomial::of(Vec::new()) }
     }
 
-    fn times(&self, other: &Monomial) -> Monomial {
+    pub fn times(&self, other: &Monomial) -> Monomial {
         Monomial {
             binders: [self.binders.as_slice(), &other.binders].concat(),
             guards: [self.guards.as_slice(), &other.guards].concat(),
             coefficient: &self.coefficient * &other.coefficient,
-            factors: [self.factors.as_slice(), &other.factors].concat(),
+            factors: merged([self.factors.as_slice(), &other.factors].concat()),
         }
+    }
+
+    /// The same reduced over further binders, outside of its own.
+    pub fn over(mut self, binders: &[Binder]) -> Monomial {
+        self.binders.splice(0..0, binders.iter().cloned());
+        self
+    }
+
+    /// The number 1.
+    pub fn is_one(&self) -> bool {
+        self.coefficient.is_one()
+            && self.binders.is_empty()
+            && self.guards.is_empty()
+            && self.factors.is_empty()
+    }
+
+    /// Whether a symbol occurs, which is none of its own binders.
+    pub fn mentions(&self, sym: &Sym) -> bool {
+        self.factors.iter().any(|f| free_syms(f).contains(sym))
+            || self.guards.iter().any(|g| g.mentions(sym))
+            || self.binders.iter().any(|b| b.extent.mentions(sym))
     }
 }
 
@@ -135,6 +157,17 @@ impl Normal<'_> {
                     let pairs = left.iter().flat_map(|m| right.iter().map(|n| m.times(n)));
                     return Some(pairs.collect());
                 }
+                (Scalar::Div, [a, b], Algebra::Ring) if term.dtype().is_float() => {
+                    if let Some(inverse) = self.inverse(b) {
+                        let all = self.monomials(a, algebra)?;
+                        return Some(all.iter().map(|m| m.times(&inverse)).collect());
+                    }
+                }
+                (Scalar::Reciprocal, [a], Algebra::Ring) if term.dtype().is_float() => {
+                    if let Some(inverse) = self.inverse(a) {
+                        return Some(vec![inverse]);
+                    }
+                }
                 _ => {}
             },
             Form::Call(Fun::Cast(dtype), args) if algebra == Algebra::Ring => {
@@ -161,29 +194,12 @@ impl Normal<'_> {
         self.factor(term, algebra)
     }
 
-    /// `exp(a - b) = exp(a) * exp(-b)` for finite `a` and `b`, so that a part without
-    /// binders can leave a sum.
-    fn exponential(&mut self, exponent: &Term) -> Option<Monomial> {
-        let mut parts = Vec::new();
-        summands(exponent, false, &mut parts);
-        if parts.len() < 2 || !parts.iter().all(|part| self.is_tame(part)) {
-            return None;
-        }
-        let exp = |part: Term| {
-            let span = part.span();
-            Term::scalar(Scalar::Exp, vec![part], span)
-        };
-        let parts: Vec<Term> = parts.iter().map(|part| self.inside(part)).collect();
-        Some(Monomial::of(parts.into_iter().map(exp).collect()))
-    }
-
     fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Vec<Monomial>> {
         let (binders, body) = self.opened(reduce);
         let inner = self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
         let mut all = Vec::new();
-        for mut monomial in inner {
-            monomial.binders.splice(0..0, binders.iter().cloned());
-            all.extend(self.narrowed(monomial, algebra)?);
+        for monomial in inner {
+            all.extend(self.narrowed(monomial.over(&binders), algebra)?);
         }
         Some(all)
     }
@@ -246,6 +262,9 @@ impl Normal<'_> {
                 Form::Reduce(_) => self.term(whole),
                 _ => self.inside(whole),
             };
+            if algebra == Algebra::Ring && is_composed(&whole) && !alpha_eq(&whole, term) {
+                return self.monomials(&whole, algebra);
+            }
             return self.fit(&whole, algebra).then(|| vec![Monomial::of(vec![whole])]);
         }
         let mut monomials = Vec::new();
@@ -265,37 +284,18 @@ impl Normal<'_> {
         algebra != Algebra::Ring || self.is_tame(factor)
     }
 
-    /// Finite, defined and free of errors under the facts.
-    pub(super) fn is_tame(&self, factor: &Term) -> bool {
-        let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
-        let mut probe = Encoder::new(self.mode, known);
-        let Ok(enc) = probe.term(factor) else { return false };
-        let flags = match enc.data {
-            Data::Real { pinf, ninf, .. } => vec![pinf, ninf, enc.err, enc.bot],
-            _ => vec![enc.err, enc.bot],
-        };
-        probe.excludes(&flags)
-    }
-
     /// Whether no division in a condition can fail under the facts.
     pub(super) fn total(&self, cond: &Cond) -> bool {
         is_total(cond, &self.facts, &*self.sizes)
     }
 }
 
-/// The parts of a sum, each with its sign.
-fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
-    let span = term.span();
-    match term.form() {
-        Form::Call(Fun::Scalar(Scalar::Add), args) => args.iter().for_each(|a| summands(a, negative, into)),
-        Form::Call(Fun::Scalar(Scalar::Sub), args) if args.len() == 2 => {
-            summands(&args[0], negative, into);
-            summands(&args[1], !negative, into);
-        }
-        Form::Call(Fun::Scalar(Scalar::Neg), args) => args.iter().for_each(|a| summands(a, !negative, into)),
-        _ if negative => into.push(Term::scalar(Scalar::Neg, vec![term.clone()], span)),
-        _ => into.push(term.clone()),
-    }
+/// Whether the ring looks inside the term.
+fn is_composed(term: &Term) -> bool {
+    use Scalar::{Add, Div, Mul, Neg, Sub};
+    let inside = |fun: &Scalar| matches!(fun, Add | Sub | Mul | Neg | Div);
+    matches!(term.form(), Form::Lit(_))
+        || matches!(term.form(), Form::Call(Fun::Scalar(fun), _) if inside(fun))
 }
 
 /// A converted size, term by term: conversion respects sums and products, over the reals and
@@ -342,6 +342,18 @@ fn negated(mut monomials: Vec<Monomial>) -> Vec<Monomial> {
         monomial.coefficient = -monomial.coefficient.clone();
     }
     monomials
+}
+
+/// The number that a literal or a quotient of literals is.
+pub(crate) fn number_of(term: &Term) -> Option<BigRational> {
+    match term.form() {
+        Form::Lit(lit) => number(lit, term.dtype()),
+        Form::Call(Fun::Scalar(Scalar::Div), args) if args.len() == 2 && term.dtype().is_float() => {
+            let (numer, denom) = (number_of(&args[0])?, number_of(&args[1])?);
+            (!denom.is_zero()).then(|| numer / denom)
+        }
+        _ => None,
+    }
 }
 
 /// The rational number that a literal is.
