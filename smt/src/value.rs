@@ -183,6 +183,15 @@ impl ValueProver {
             if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
         };
         let (left, right) = (normal(goal.left), normal(goal.right));
+        if std::env::var("RTVDBG").is_ok() {
+            eprintln!(
+                "RTVDBG {depth}\n  L {}\n  L'{}\n  R {}\n  R'{}",
+                dbg_t(goal.left),
+                dbg_t(&left),
+                dbg_t(goal.right),
+                dbg_t(&right)
+            );
+        }
         if alpha_eq(&left, &right) {
             return Ok(ValueAnswer::Equal(Method::Structural));
         }
@@ -491,4 +500,30 @@ fn model(encoder: &Encoder, values: ModelValues) -> ValueModel {
         }
     }
     model
+}
+
+pub(crate) fn dbg_t(t: &Term) -> String {
+    use rtv_semantics::term::{Form, Fun};
+    match t.form() {
+        Form::Size(s) => format!("{s}"),
+        Form::Lit(l) => l.text(),
+        Form::Var(v) => v.name.to_string(),
+        Form::Call(Fun::Scalar(f), a) => {
+            format!("{}({})", f.name(), a.iter().map(dbg_t).collect::<Vec<_>>().join(", "))
+        }
+        Form::Call(Fun::Cast(d), a) => format!("{d}({})", dbg_t(&a[0])),
+        Form::Read(b, i) => format!("{}[{}]", dbg_t(b), i.iter().map(dbg_t).collect::<Vec<_>>().join(", ")),
+        Form::Reduce(r) => format!(
+            "{}{{{}}}({})",
+            r.op.name(),
+            r.binders
+                .iter()
+                .map(|b| format!("{}.{}<{}", b.sym.name(), b.sym.id(), b.extent))
+                .collect::<Vec<_>>()
+                .join(","),
+            dbg_t(&r.body)
+        ),
+        Form::If(c, a, b) => format!("if({} ? {} : {})", dbg_t(c), dbg_t(a), dbg_t(b)),
+        _ => "?".into(),
+    }
 }

@@ -3,7 +3,8 @@
 //! Each step is an equation of numbers, used only where all factors in it are shown to be
 //! finite, defined and free of errors (that `1/f` is defined says that `f` is not 0):
 //! * `1/(c f g) = 1/c * 1/f * 1/g`, `1/(1/f) = f`, `1/exp t = exp(-t)`, `f * 1/f = 1`;
-//! * `exp(a + b) = exp a * exp b`, `exp(c t) * exp(d t) = exp((c + d) t)`;
+//! * `exp(a + b) = exp a * exp b`, `exp(c t) * exp(d t) = exp((c + d) t)`, `exp(log f) = f`
+//!   (that `log f` is finite says that `f > 0`);
 //! * `log(f g) = log f + log g`, `log(1/f) = -log f`, `log(exp t) = t`, where every factor
 //!   is shown to be positive.
 
@@ -57,7 +58,10 @@ impl Normal<'_> {
         summands(&exponent, &mut parts);
         let factors = parts.iter().map(|part| {
             let (number, rest) = scaled(part);
-            exponential(number, rest)
+            match rest.form() {
+                Form::Call(Fun::Scalar(Scalar::Log), args) if number.is_one() => args[0].clone(),
+                _ => exponential(number, rest),
+            }
         });
         Some(Monomial::of(merged(factors.collect())))
     }

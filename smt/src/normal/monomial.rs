@@ -144,7 +144,8 @@ impl Normal<'_> {
                     return Some(all);
                 }
                 (Scalar::Neg, [a], Algebra::Ring) => return Some(negated(self.monomials(a, algebra)?)),
-                (Scalar::Exp, [a], Algebra::Ring) if term.dtype().is_float() => {
+                // What hangs on a condition is split at it before: see `factor`.
+                (Scalar::Exp, [a], Algebra::Ring) if is_field(term) && first_condition(a).is_none() => {
                     if let Some(split) = self.exponential(a) {
                         return Some(vec![split]);
                     }
@@ -157,13 +158,15 @@ impl Normal<'_> {
                     let pairs = left.iter().flat_map(|m| right.iter().map(|n| m.times(n)));
                     return Some(pairs.collect());
                 }
-                (Scalar::Div, [a, b], Algebra::Ring) if term.dtype().is_float() => {
+                (Scalar::Div, [a, b], Algebra::Ring) if is_field(term) && first_condition(b).is_none() => {
                     if let Some(inverse) = self.inverse(b) {
                         let all = self.monomials(a, algebra)?;
                         return Some(all.iter().map(|m| m.times(&inverse)).collect());
                     }
                 }
-                (Scalar::Reciprocal, [a], Algebra::Ring) if term.dtype().is_float() => {
+                (Scalar::Reciprocal, [a], Algebra::Ring)
+                    if is_field(term) && first_condition(a).is_none() =>
+                {
                     if let Some(inverse) = self.inverse(a) {
                         return Some(vec![inverse]);
                     }
@@ -288,6 +291,11 @@ impl Normal<'_> {
     pub(super) fn total(&self, cond: &Cond) -> bool {
         is_total(cond, &self.facts, &*self.sizes)
     }
+}
+
+/// Whether the ring is that of the reals.
+fn is_field(term: &Term) -> bool {
+    term.dtype().is_float()
 }
 
 /// Whether the ring looks inside the term.
