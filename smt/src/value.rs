@@ -24,7 +24,7 @@ use crate::cases::{decided, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
-use crate::normal::{normal, reorderable};
+use crate::normal::{normal, reindexed, reorderable};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -215,6 +215,10 @@ impl ValueProver {
         let answer = self.compared(&reduced, depth, budget);
         if proved(&answer) {
             return answer;
+        }
+        let sides = [&left, &right];
+        if reindexed(sides, goal.mode, goal.facts, values, &self.sizes, &mut above(&reduced)) {
+            return Ok(ValueAnswer::Equal(Method::Structural));
         }
         if same || depth > 0 {
             return answer;

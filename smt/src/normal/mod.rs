@@ -17,8 +17,10 @@
 //! Float sums in exact mode are ordered and stay as they are.
 
 mod build;
+mod equations;
 mod extreme;
 mod field;
+mod frame;
 mod known;
 mod monomial;
 mod range;
@@ -60,9 +62,20 @@ pub(crate) fn normal(
     if !has_reduction(term) {
         return term.clone();
     }
-    let facts = facts.to_vec();
-    let sizes = sizes.clone();
-    Normal { mode, facts, hypotheses, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }.term(term)
+    Normal::new(mode, facts, hypotheses, sizes, fresh).term(term)
+}
+
+/// Whether two scalar terms are reductions of the same elements under other indices.
+pub(crate) fn reindexed(
+    sides: [&Term; 2],
+    mode: Mode,
+    facts: &[Cond],
+    hypotheses: &[Term],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> bool {
+    sides.into_iter().any(has_reduction)
+        && Normal::new(mode, facts, hypotheses, sizes, fresh).reindexed(sides[0], sides[1])
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
@@ -82,7 +95,18 @@ pub(crate) struct Normal<'f> {
 /// Questions on sizes left open before a normal form asks no more.
 const MAX_OPEN: u32 = 8;
 
-impl Normal<'_> {
+impl<'f> Normal<'f> {
+    fn new(
+        mode: Mode,
+        facts: &[Cond],
+        hypotheses: &'f [Term],
+        sizes: &Arc<SizeSolver>,
+        fresh: &'f mut Fresh,
+    ) -> Normal<'f> {
+        let (facts, sizes) = (facts.to_vec(), sizes.clone());
+        Normal { mode, facts, hypotheses, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }
+    }
+
     fn term(&mut self, term: &Term) -> Term {
         if self.work == 0 || !has_reduction(term) {
             return term.clone();

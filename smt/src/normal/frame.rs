@@ -1,0 +1,293 @@
+//! Two combinations with their elements indexed alike: split, strided and reshaped sums.
+//!
+//! Note [Frames]. Monomials of the same factors, up to their indices, are compared at the
+//! integer points `b` of one of them, the frame. Another one, `sum over c of [h(c)] f'(c)`,
+//! becomes the row `[g(b)] f(b)`, where `s` and `t` are found by solving the equations
+//! between the indices of `f'(c)` and `f(b)`, and `g(b)` says that `s(b)` lies in the
+//! range, that `h(s(b))`, and that the equations hold for `c = s(b)`. However `s` and `t`
+//! were found, it is checked that
+//! * `s(t(c)) = c` and the equations hold for `b = t(c)`, wherever `h(c)` in the range;
+//! * `t(s(b)) = b` and `f'(s(b)) = f(b)`, wherever `g(b)`.
+//!
+//! So `c -> t(c)` is a bijection onto the points of the row, and both are the same
+//! reduction. Then the two sides agree if at each point they have the same elements, as
+//! often (of a number: with the same sum of coefficients; of an idempotent monoid: at all).
+
+use num_rational::BigRational;
+use num_traits::Zero;
+use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::entail::Cond;
+use rtv_semantics::simplify;
+use rtv_semantics::size::{Size, Sym, SymKind};
+use rtv_semantics::subst::{Subst, children};
+use rtv_semantics::term::{Binder, Form, Fun, Reduce, Term};
+
+use super::equations::{equations, skeleton, solved};
+use super::monomial::{Algebra, Monomial};
+use super::{Normal, ranges};
+use crate::encode::divisors;
+
+/// Monomials of one frame.
+const MAX_ROWS: usize = 12;
+
+/// Orders in which the factors of two monomials are paired.
+const MAX_PAIRINGS: usize = 12;
+
+/// Cases of guards that are true or false.
+const MAX_CASES: usize = 96;
+
+/// Divisors that are looked at as zero and as positive.
+const MAX_DIVISORS: usize = 2;
+
+/// A monomial at the points of a frame.
+struct Row {
+    guards: Vec<Cond>,
+    number: BigRational,
+    left: bool,
+}
+
+/// What the rows decided so far come to at a point.
+#[derive(Clone, Default)]
+struct Tally {
+    sum: BigRational,
+    left: bool,
+    right: bool,
+}
+
+impl Normal<'_> {
+    /// Whether two scalars are combinations with the same elements; see Note [Frames].
+    pub(super) fn reindexed(&mut self, left: &Term, right: &Term) -> bool {
+        self.reindexed_by_cases(left, right, MAX_DIVISORS)
+    }
+
+    /// What is divided by a size that may be 0 is looked at for 0, where the ranges are
+    /// empty as a rule, and for other sizes.
+    fn reindexed_by_cases(&mut self, left: &Term, right: &Term, cases: usize) -> bool {
+        let mut open = Vec::new();
+        [left, right].into_iter().for_each(|side| self.open_divisors(side, &mut open));
+        let Some(divisor) = open.into_iter().next().filter(|_| cases > 0) else {
+            return self.alike(left, right);
+        };
+        [Cond::le(&divisor, &Size::zero()), Cond::le(&Size::one(), &divisor)]
+            .into_iter()
+            .all(|case| self.given(vec![case], |normal| normal.reindexed_by_cases(left, right, cases - 1)))
+    }
+
+    /// Free divisors that the facts decide nothing about.
+    fn open_divisors(&self, term: &Term, into: &mut Vec<Size>) {
+        if let Some(size) = term.as_size() {
+            for divisor in divisors(size) {
+                let free = divisor.syms().iter().all(|sym| sym.kind() == SymKind::Size);
+                let decided = || {
+                    self.holds(&Cond::le(&Size::one(), &divisor))
+                        || self.holds(&Cond::le(&divisor, &Size::zero()))
+                };
+                if free && !into.contains(&divisor) && !decided() {
+                    into.push(divisor);
+                }
+            }
+        }
+        children(term).into_iter().for_each(|child| self.open_divisors(child, into));
+    }
+
+    fn alike(&mut self, left: &Term, right: &Term) -> bool {
+        let mut algebras = self.algebras(left);
+        algebras.extend(self.algebras(right));
+        algebras.dedup();
+        algebras.into_iter().any(|algebra| {
+            let sides =
+                self.monomials(left, algebra).and_then(|l| Some((l, self.monomials(right, algebra)?)));
+            sides.is_some_and(|(left, right)| self.balanced(left, right, algebra))
+        })
+    }
+
+    /// Group by group of monomials with the same factors but for their indices.
+    fn balanced(&mut self, left: Vec<Monomial>, right: Vec<Monomial>, algebra: Algebra) -> bool {
+        let mut groups: Vec<(Vec<String>, Vec<(Monomial, bool)>)> = Vec::new();
+        let sides = left.into_iter().map(|m| (m, true)).chain(right.into_iter().map(|m| (m, false)));
+        for (monomial, left) in sides {
+            if monomial.binders.iter().any(|b| b.extent.syms().iter().any(|sym| sym.kind() == SymKind::Group))
+            {
+                return false;
+            }
+            let mut key: Vec<String> = monomial.factors.iter().map(skeleton).collect();
+            key.sort();
+            match groups.iter_mut().find(|(other, _)| *other == key) {
+                Some((_, group)) => group.push((monomial, left)),
+                None => groups.push((key, vec![(monomial, left)])),
+            }
+        }
+        groups.into_iter().all(|(_, group)| self.balanced_group(&group, algebra))
+    }
+
+    fn balanced_group(&mut self, group: &[(Monomial, bool)], algebra: Algebra) -> bool {
+        let most = group.iter().map(|(m, _)| m.binders.len()).max().unwrap_or(0);
+        if group.len() > MAX_ROWS {
+            return false;
+        }
+        (0..group.len()).filter(|&at| group[at].0.binders.len() == most).any(|at| {
+            let frame = self.as_frame(&group[at].0);
+            let rows: Option<Vec<Row>> = group
+                .iter()
+                .enumerate()
+                .map(|(k, (monomial, left))| {
+                    let guards = match k == at {
+                        true => [ranges(&frame.binders), frame.guards.clone()].concat(),
+                        false => self.row(monomial, &frame)?,
+                    };
+                    let total = guards.iter().all(|guard| self.total(guard));
+                    total.then(|| Row { guards, number: monomial.coefficient.clone(), left: *left })
+                })
+                .collect();
+            rows.is_some_and(|rows| self.cancel(&rows, Tally::default(), algebra, &mut 0))
+        })
+    }
+
+    /// The monomial over integers of its own: its points are not natural numbers only.
+    fn as_frame(&mut self, monomial: &Monomial) -> Monomial {
+        let mut rename = Subst::new();
+        let mut binders = Vec::new();
+        for Binder { sym, extent } in &monomial.binders {
+            let new = Sym::new(self.fresh.id(), SymKind::Int, sym.name());
+            binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
+            rename = rename.with_size(sym, Size::sym(&new));
+        }
+        Monomial {
+            binders,
+            guards: monomial.guards.iter().map(|g| rename.cond(g)).collect(),
+            coefficient: monomial.coefficient.clone(),
+            factors: monomial.factors.iter().map(|f| rename.term(f, self.fresh)).collect(),
+        }
+    }
+
+    /// The points of the frame at which the monomial has its elements.
+    fn row(&mut self, monomial: &Monomial, frame: &Monomial) -> Option<Vec<Cond>> {
+        let mut pairings = Vec::new();
+        pair(&monomial.factors, &frame.factors, &mut Vec::new(), &mut pairings);
+        pairings.into_iter().find_map(|pairing| self.paired(monomial, frame, &pairing))
+    }
+
+    /// The factors of the monomial with those of the frame at the places given.
+    fn paired(&mut self, monomial: &Monomial, frame: &Monomial, pairing: &[usize]) -> Option<Vec<Cond>> {
+        let mut found = Vec::new();
+        for (factor, &place) in monomial.factors.iter().zip(pairing) {
+            equations(factor, &frame.factors[place], &mut found)?;
+        }
+        let there = self.simple(solved(&found, &frame.binders)?);
+        let back = self.simple(solved(&found, &monomial.binders)?);
+        let substitution = |values: &[(Sym, Size)]| {
+            values.iter().fold(Subst::new(), |subst, (sym, value)| subst.with_size(sym, value.clone()))
+        };
+        let (to_frame, from_frame) = (substitution(&there), substitution(&back));
+        let hold =
+            |subst: &Subst| found.iter().map(|e| Cond::eq(&subst.size(e), &Size::zero())).collect::<Vec<_>>();
+        let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
+        let mut guards: Vec<Cond> = inside.iter().map(|cond| from_frame.cond(cond)).collect();
+        guards.extend(hold(&from_frame));
+        guards.retain(|guard| *guard != Cond::True);
+        let returns = |values: &[(Sym, Size)], by: &Subst| -> Vec<Cond> {
+            values.iter().map(|(sym, value)| Cond::eq(&by.size(value), &Size::sym(sym))).collect()
+        };
+        let divided = there.iter().chain(&back).flat_map(|(_, value)| divisors(value));
+        let sound = divided.collect::<Vec<_>>().iter().all(|d| self.holds(&Cond::ne(d, &Size::zero())))
+            && self.given(inside, |normal| {
+                let all = [returns(&back, &to_frame), hold(&to_frame)].concat();
+                all.iter().all(|cond| normal.holds(cond))
+            })
+            && self.given(guards.clone(), |normal| {
+                let factors = monomial.factors.iter().zip(pairing);
+                returns(&there, &from_frame).iter().all(|cond| normal.holds(cond))
+                    && factors.into_iter().all(|(factor, &place)| {
+                        let moved = from_frame.term(factor, normal.fresh);
+                        normal.same(&moved, &frame.factors[place])
+                    })
+            });
+        sound.then_some(guards)
+    }
+
+    fn simple(&self, values: Vec<(Sym, Size)>) -> Vec<(Sym, Size)> {
+        let simple = |value: &Size| simplify::size(value, &self.facts, &*self.sizes);
+        values.iter().map(|(sym, value)| (sym.clone(), simple(value))).collect()
+    }
+
+    /// Whether two terms differ at most in sizes that are equal under the facts.
+    fn same(&mut self, a: &Term, b: &Term) -> bool {
+        if alpha_eq(a, b) {
+            return true;
+        }
+        let all = |normal: &mut Self, a: &[Term], b: &[Term]| {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| normal.same(a, b))
+        };
+        match (a.form(), b.form()) {
+            (Form::Size(a), Form::Size(b)) => self.holds(&Cond::eq(a, b)),
+            (Form::Call(Fun::Scalar(f), a), Form::Call(Fun::Scalar(g), b)) => f == g && all(self, a, b),
+            (Form::Call(Fun::Cast(f), a), Form::Call(Fun::Cast(g), b)) => f == g && all(self, a, b),
+            (Form::Read(x, a), Form::Read(y, b)) => alpha_eq(x, y) && all(self, a, b),
+            (Form::If(c, a, b), Form::If(d, e, f)) => {
+                let parts = |a: &Term, b: &Term, c: &Term| [a.clone(), b.clone(), c.clone()];
+                all(self, &parts(c, a, b), &parts(d, e, f))
+            }
+            (Form::Reduce(x), Form::Reduce(y)) => self.same_reduction(x, y),
+            _ => false,
+        }
+    }
+
+    fn same_reduction(&mut self, a: &Reduce, b: &Reduce) -> bool {
+        let (binders, body) = self.opened(a);
+        if a.op != b.op || binders.len() != b.binders.len() {
+            return false;
+        }
+        let mut other = Subst::new();
+        for (at, (x, y)) in binders.iter().zip(&b.binders).enumerate() {
+            let extent = Cond::eq(&x.extent, &other.size(&y.extent));
+            if !self.given(ranges(&binders[..at]), |normal| normal.holds(&extent)) {
+                return false;
+            }
+            other = other.with_size(&y.sym, Size::sym(&x.sym));
+        }
+        let right = other.term(&b.body, self.fresh);
+        self.given(ranges(&binders), |normal| normal.same(&body, &right))
+    }
+
+    /// Whether the rows come to nothing at every point, case by case of their guards.
+    fn cancel(&mut self, rows: &[Row], tally: Tally, algebra: Algebra, cases: &mut usize) -> bool {
+        *cases += 1;
+        if *cases > MAX_CASES {
+            return false;
+        }
+        let Some((row, rest)) = rows.split_first() else {
+            let even = match algebra.is_idempotent() {
+                true => tally.left == tally.right,
+                false => tally.sum.is_zero(),
+            };
+            return even || self.holds(&Cond::False);
+        };
+        let guard = Cond::and(row.guards.iter().cloned());
+        let mut with = tally.clone();
+        match row.left {
+            true => (with.sum, with.left) = (with.sum + &row.number, true),
+            false => (with.sum, with.right) = (with.sum - &row.number, true),
+        }
+        let unless = guard.clone().negated();
+        let holds = self.holds(&guard);
+        let fails = !holds && self.holds(&unless);
+        (fails || self.given(vec![guard], |normal| normal.cancel(rest, with, algebra, cases)))
+            && (holds || self.given(vec![unless], |normal| normal.cancel(rest, tally, algebra, cases)))
+    }
+}
+
+/// Every way to pair factors of the same kind, up to a number.
+fn pair(from: &[Term], to: &[Term], chosen: &mut Vec<usize>, into: &mut Vec<Vec<usize>>) {
+    let Some(next) = from.get(chosen.len()) else {
+        into.push(chosen.clone());
+        return;
+    };
+    for place in 0..to.len() {
+        let fits = !chosen.contains(&place) && skeleton(next) == skeleton(&to[place]);
+        if fits && into.len() < MAX_PAIRINGS {
+            chosen.push(place);
+            pair(from, to, chosen, into);
+            chosen.pop();
+        }
+    }
+}
