@@ -4,6 +4,7 @@
 
 use num_traits::Signed;
 use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Term};
@@ -65,17 +66,23 @@ fn equations_under(a: &Term, b: &Term, bound: &mut Vec<Sym>, into: &mut Vec<Size
     }
 }
 
-/// Values of the binders' symbols, free of all of them, that the equations suggest.
-pub(super) fn solved(equations: &[Size], binders: &[Binder]) -> Option<Vec<(Sym, Size)>> {
+/// Values of symbols.
+pub(super) type Values = Vec<(Sym, Size)>;
+
+/// Values of the binders' symbols, free of all of them, that the equations suggest where
+/// the conditions hold.
+pub(super) fn solved(equations: &[Size], binders: &[Binder]) -> Option<(Values, Vec<Cond>)> {
     let mut open: Vec<Size> = equations.to_vec();
-    let mut values: Vec<(Sym, Size)> = Vec::new();
+    let (mut values, mut conditions) = (Values::new(), Vec::new());
     for _ in 0..MAX_ROUNDS {
         let unknown: Vec<&Binder> =
             binders.iter().filter(|b| values.iter().all(|(sym, _)| *sym != b.sym)).collect();
         if unknown.is_empty() {
-            return Some(values);
+            return Some((values, conditions));
         }
-        if let Some(new) = open.iter().find_map(|p| value(p, &unknown)) {
+        let found =
+            open.iter().find_map(|p| value(p, &unknown).or_else(|| mixed(p, &unknown, &mut conditions)));
+        if let Some(new) = found {
             for (sym, value) in &new {
                 open = open.iter().map(|p| Subst::new().with_size(sym, value.clone()).size(p)).collect();
             }
@@ -89,28 +96,30 @@ pub(super) fn solved(equations: &[Size], binders: &[Binder]) -> Option<Vec<(Sym,
     None
 }
 
-/// One unknown of an equation, or two that stand in it as `d*q + r` with `r < d`.
-fn value(p: &Size, unknown: &[&Binder]) -> Option<Vec<(Sym, Size)>> {
+/// The one unknown of an equation.
+fn value(p: &Size, unknown: &[&Binder]) -> Option<Values> {
+    let mut there = unknown.iter().filter(|b| p.mentions(&b.sym));
+    let (Some(b), None) = (there.next(), there.next()) else { return None };
+    let (factor, rest) = linear(p, &b.sym)?;
+    Some(vec![(b.sym.clone(), divided(&-&rest, &factor))])
+}
+
+/// Two unknowns that stand in an equation as `d*q + r`, where `0 <= r < d`.
+fn mixed(p: &Size, unknown: &[&Binder], conditions: &mut Vec<Cond>) -> Option<Values> {
     let there: Vec<&&Binder> = unknown.iter().filter(|b| p.mentions(&b.sym)).collect();
-    match there.as_slice() {
-        [b] => {
-            let (factor, rest) = linear(p, &b.sym)?;
-            Some(vec![(b.sym.clone(), by(&-&rest, &factor)?)])
-        }
-        [a, b] => [(a, b), (b, a)].into_iter().find_map(|(q, r)| {
-            let (one, rest) = linear(p, &r.sym)?;
-            let (d, rest) = linear(&rest, &q.sym)?;
-            let whole = by(&-&rest, &one)
-                .filter(|_| one.as_const().is_some_and(|c| c.magnitude() == &1u32.into()))?;
-            let d = if one.is_one() { d } else { -&d };
-            (d == r.extent && !d.mentions(&q.sym)).then(|| {
-                let quotient = whole.floor_div(&d);
-                let rest = &whole - &(&d * &quotient);
-                vec![(q.sym.clone(), quotient), (r.sym.clone(), rest)]
-            })
-        }),
-        _ => None,
-    }
+    let [a, b] = there.as_slice() else { return None };
+    [(a, b), (b, a)].into_iter().find_map(|(q, r)| {
+        let (one, rest) = linear(p, &r.sym)?;
+        let one = one.as_const().filter(|c| c.magnitude() == &1u32.into())?;
+        let (d, rest) = linear(&rest, &q.sym)?;
+        let (d, whole) = (d.scale(&one), -&rest.scale(&one));
+        (d == r.extent && !d.mentions(&q.sym)).then(|| {
+            conditions.push(Cond::within(&Size::zero(), &Size::sym(&r.sym), &d));
+            let quotient = whole.floor_div(&d);
+            let rest = &whole - &(&d * &quotient);
+            vec![(q.sym.clone(), quotient), (r.sym.clone(), rest)]
+        })
+    })
 }
 
 /// `p = factor * sym + rest`, with no other `sym` in it.
@@ -134,12 +143,9 @@ fn linear(p: &Size, sym: &Sym) -> Option<(Size, Size)> {
 }
 
 /// `whole / factor`, rounded down.
-fn by(whole: &Size, factor: &Size) -> Option<Size> {
+fn divided(whole: &Size, factor: &Size) -> Size {
     let negative = factor.terms().iter().all(|(_, number)| number.is_negative());
-    match negative {
-        true => Some((-whole).floor_div(&-factor)),
-        false => Some(whole.floor_div(factor)),
-    }
+    if negative { (-whole).floor_div(&-factor) } else { whole.floor_div(factor) }
 }
 
 /// A quotient with an unknown in it that an equation gives a value to.

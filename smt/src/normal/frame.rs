@@ -4,9 +4,10 @@
 //! integer points `b` of one of them, the frame. Another one, `sum over c of [h(c)] f'(c)`,
 //! becomes the row `[g(b)] f(b)`, where `s` and `t` are found by solving the equations
 //! between the indices of `f'(c)` and `f(b)`, and `g(b)` says that `s(b)` lies in the
-//! range, that `h(s(b))`, and that the equations hold for `c = s(b)`. However `s` and `t`
-//! were found, it is checked that
-//! * `s(t(c)) = c` and the equations hold for `b = t(c)`, wherever `h(c)` in the range;
+//! range, that `h(s(b))`, that the equations hold for `c = s(b)`, and what else on `b` the
+//! solution asks for. However `s` and `t` were found, it is checked that
+//! * `s(t(c)) = c`, and for `b = t(c)` the equations hold and what else is asked for,
+//!   wherever `h(c)` in the range;
 //! * `t(s(b)) = b` and `f'(s(b)) = f(b)`, wherever `g(b)`.
 //!
 //! So `c -> t(c)` is a bijection onto the points of the row, and both are the same
@@ -22,7 +23,7 @@ use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Reduce, Term};
 
-use super::equations::{equations, skeleton, solved};
+use super::equations::{Values, equations, skeleton, solved};
 use super::monomial::{Algebra, Monomial};
 use super::{Normal, ranges};
 use crate::encode::divisors;
@@ -173,8 +174,9 @@ impl Normal<'_> {
         for (factor, &place) in monomial.factors.iter().zip(pairing) {
             equations(factor, &frame.factors[place], &mut found)?;
         }
-        let there = self.simple(solved(&found, &frame.binders)?);
-        let back = self.simple(solved(&found, &monomial.binders)?);
+        let (there, conditions) = solved(&found, &frame.binders)?;
+        let (back, _) = solved(&found, &monomial.binders)?;
+        let (there, back) = (self.simple(there), self.simple(back));
         let substitution = |values: &[(Sym, Size)]| {
             values.iter().fold(Subst::new(), |subst, (sym, value)| subst.with_size(sym, value.clone()))
         };
@@ -184,15 +186,20 @@ impl Normal<'_> {
         let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
         let mut guards: Vec<Cond> = inside.iter().map(|cond| from_frame.cond(cond)).collect();
         guards.extend(hold(&from_frame));
+        guards.extend(conditions.iter().cloned());
         guards.retain(|guard| *guard != Cond::True);
         let returns = |values: &[(Sym, Size)], by: &Subst| -> Vec<Cond> {
             values.iter().map(|(sym, value)| Cond::eq(&by.size(value), &Size::sym(sym))).collect()
         };
-        let divided = there.iter().chain(&back).flat_map(|(_, value)| divisors(value));
-        let sound = divided.collect::<Vec<_>>().iter().all(|d| self.holds(&Cond::ne(d, &Size::zero())))
+        let divided = |normal: &Self, values: &[(Sym, Size)]| {
+            let mut divisors = values.iter().flat_map(|(_, value)| divisors(value));
+            divisors.all(|d| normal.holds(&Cond::ne(&d, &Size::zero())))
+        };
+        let sound = divided(self, &back)
             && self.given(inside, |normal| {
-                let all = [returns(&back, &to_frame), hold(&to_frame)].concat();
-                all.iter().all(|cond| normal.holds(cond))
+                let inside = conditions.iter().map(|cond| to_frame.cond(cond)).collect();
+                let all = [returns(&back, &to_frame), hold(&to_frame), inside].concat();
+                divided(normal, &there) && all.iter().all(|cond| normal.holds(cond))
             })
             && self.given(guards.clone(), |normal| {
                 let factors = monomial.factors.iter().zip(pairing);
@@ -205,7 +212,7 @@ impl Normal<'_> {
         sound.then_some(guards)
     }
 
-    fn simple(&self, values: Vec<(Sym, Size)>) -> Vec<(Sym, Size)> {
+    fn simple(&self, values: Values) -> Values {
         let simple = |value: &Size| simplify::size(value, &self.facts, &*self.sizes);
         values.iter().map(|(sym, value)| (sym.clone(), simple(value))).collect()
     }
