@@ -18,7 +18,7 @@ use rtv_semantics::normal::normalize;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst};
-use rtv_semantics::term::{Reduce, Term};
+use rtv_semantics::term::{Form, Fun, Reduce, Term};
 
 use crate::cases::{decided, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
@@ -220,6 +220,9 @@ impl ValueProver {
         if reindexed(sides, goal.mode, goal.facts, values, &self.sizes, &mut above(&reduced)) {
             return Ok(ValueAnswer::Equal(Method::Structural));
         }
+        if self.congruent(&reduced, depth) {
+            return Ok(ValueAnswer::Equal(Method::Smt));
+        }
         if same || depth > 0 {
             return answer;
         }
@@ -295,6 +298,20 @@ impl ValueProver {
             Answer::Unknown(reason) => Err(reason),
             Answer::Sat(values) => Ok(ValueAnswer::Model(model(&question.encoder, values))),
         }
+    }
+
+    /// The same function of operands that are equal here, undefined ones included.
+    fn congruent(&self, goal: &ValueGoal, depth: usize) -> bool {
+        let (Form::Call(Fun::Scalar(f), a), Form::Call(Fun::Scalar(g), b)) =
+            (goal.left.form(), goal.right.form())
+        else {
+            return false;
+        };
+        let equal = |(left, right): (&Term, &Term)| {
+            let operands = ValueGoal { left, right, written: None, directed: false, ..*goal };
+            matches!(self.nested(&operands, depth + 1), Ok(ValueAnswer::Equal(_)))
+        };
+        f == g && a.len() == b.len() && depth < MAX_NESTING && a.iter().zip(b).all(equal)
     }
 
     /// Pairs of reductions with different functions that are equal here.

@@ -37,17 +37,15 @@ impl Normal<'_> {
     }
 
     fn inverted(&self, factor: &Term) -> Option<Term> {
-        let span = factor.span();
         if let Form::Call(Fun::Scalar(Scalar::Exp), args) = factor.form() {
             let (number, rest) = scaled(&args[0]);
             let inverse = exponential(-number, rest);
             return self.is_tame(&inverse).then_some(inverse);
         }
-        let one = integer_literal(1.into(), factor.dtype(), span);
         if let Some(inner) = inverse_of(factor) {
             return (self.is_tame(inner) && self.is_tame(factor)).then(|| inner.clone());
         }
-        let inverse = Term::scalar(Scalar::Div, vec![one, factor.clone()], span);
+        let inverse = inverse(factor);
         self.is_tame(&inverse).then_some(inverse)
     }
 
@@ -139,8 +137,14 @@ fn exponential(number: BigRational, exponent: Term) -> Term {
     Term::scalar(Scalar::Exp, vec![argument], span)
 }
 
+/// `1/f`.
+pub(super) fn inverse(factor: &Term) -> Term {
+    let one = integer_literal(1.into(), factor.dtype(), factor.span());
+    Term::scalar(Scalar::Div, vec![one, factor.clone()], factor.span())
+}
+
 /// `f`, if the factor is `1/f`.
-fn inverse_of(factor: &Term) -> Option<&Term> {
+pub(super) fn inverse_of(factor: &Term) -> Option<&Term> {
     let Form::Call(Fun::Scalar(Scalar::Div), args) = factor.form() else { return None };
     let [one, inner] = args.as_slice() else { return None };
     number_of(one).is_some_and(|one| one.is_one()).then_some(inner)

@@ -98,12 +98,15 @@ impl Normal<'_> {
         algebras.into_iter().any(|algebra| {
             let sides =
                 self.monomials(left, algebra).and_then(|l| Some((l, self.monomials(right, algebra)?)));
-            sides.is_some_and(|(left, right)| self.balanced(left, right, algebra))
+            sides.is_some_and(|(left, right)| {
+                self.balanced(left.clone(), right.clone(), algebra)
+                    || (algebra == Algebra::Ring && self.balanced_over(left, right))
+            })
         })
     }
 
     /// Group by group of monomials with the same factors but for their indices.
-    fn balanced(&mut self, left: Vec<Monomial>, right: Vec<Monomial>, algebra: Algebra) -> bool {
+    pub(super) fn balanced(&mut self, left: Vec<Monomial>, right: Vec<Monomial>, algebra: Algebra) -> bool {
         let mut groups: Vec<(Vec<String>, Vec<(Monomial, bool)>)> = Vec::new();
         let sides = left.into_iter().map(|m| (m, true)).chain(right.into_iter().map(|m| (m, false)));
         for (monomial, left) in sides {
@@ -127,7 +130,8 @@ impl Normal<'_> {
             return false;
         }
         (0..group.len()).filter(|&at| group[at].0.binders.len() == most).any(|at| {
-            let frame = self.as_frame(&group[at].0);
+            // Its points are integers, not natural numbers only.
+            let frame = self.copied(&group[at].0, SymKind::Int);
             let rows: Option<Vec<Row>> = group
                 .iter()
                 .enumerate()
@@ -144,12 +148,12 @@ impl Normal<'_> {
         })
     }
 
-    /// The monomial over integers of its own: its points are not natural numbers only.
-    fn as_frame(&mut self, monomial: &Monomial) -> Monomial {
+    /// The monomial with binders of its own, of the given kind.
+    pub(super) fn copied(&mut self, monomial: &Monomial, kind: SymKind) -> Monomial {
         let mut rename = Subst::new();
         let mut binders = Vec::new();
         for Binder { sym, extent } in &monomial.binders {
-            let new = Sym::new(self.fresh.id(), SymKind::Int, sym.name());
+            let new = Sym::new(self.fresh.id(), kind, sym.name());
             binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
             rename = rename.with_size(sym, Size::sym(&new));
         }

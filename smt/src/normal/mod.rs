@@ -17,6 +17,7 @@
 //! Float sums in exact mode are ordered and stay as they are.
 
 mod build;
+mod denominator;
 mod equations;
 mod extreme;
 mod field;
