@@ -16,8 +16,9 @@ use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::Mode;
+use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
-use rtv_semantics::subst::{Fresh, Subst};
+use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Reduce, Term};
 
 use crate::cases::{decided, first_condition, is_total, multiplies_integers};
@@ -183,15 +184,6 @@ impl ValueProver {
             if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
         };
         let (left, right) = (normal(goal.left), normal(goal.right));
-        if std::env::var("RTVDBG").is_ok() {
-            eprintln!(
-                "RTVDBG {depth}\n  L {}\n  L'{}\n  R {}\n  R'{}",
-                dbg_t(goal.left),
-                dbg_t(&left),
-                dbg_t(goal.right),
-                dbg_t(&right)
-            );
-        }
         if alpha_eq(&left, &right) {
             return Ok(ValueAnswer::Equal(Method::Structural));
         }
@@ -300,18 +292,27 @@ impl ValueProver {
         }
     }
 
-    /// The same function of operands that are equal here, undefined ones included.
+    /// The same function of operands that are equal here, undefined ones included, or the
+    /// same branches.
     fn congruent(&self, goal: &ValueGoal, depth: usize) -> bool {
-        let (Form::Call(Fun::Scalar(f), a), Form::Call(Fun::Scalar(g), b)) =
-            (goal.left.form(), goal.right.form())
-        else {
-            return false;
+        let (a, b) = (children(goal.left), children(goal.right));
+        let alike = match (goal.left.form(), goal.right.form()) {
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g && a.len() == b.len(),
+            (Form::If(..), Form::If(..)) => true,
+            _ => false,
         };
-        let equal = |(left, right): (&Term, &Term)| {
+        let equal = |left: &Term, right: &Term| {
             let operands = ValueGoal { left, right, written: None, directed: false, ..*goal };
             matches!(self.nested(&operands, depth + 1), Ok(ValueAnswer::Equal(_)))
         };
-        f == g && a.len() == b.len() && depth < MAX_NESTING && a.iter().zip(b).all(equal)
+        let commutes = matches!(
+            goal.left.form(),
+            Form::Call(Fun::Scalar(Scalar::Maximum | Scalar::Minimum | Scalar::Add | Scalar::Mul), _)
+        );
+        let pairwise = || a.iter().zip(&b).all(|(a, b)| equal(a, b));
+        let crosswise =
+            || commutes && goal.mode == Mode::Real && a.iter().rev().zip(&b).all(|(a, b)| equal(a, b));
+        alike && depth < MAX_NESTING && (pairwise() || crosswise())
     }
 
     /// Pairs of reductions with different functions that are equal here.
@@ -521,30 +522,4 @@ fn model(encoder: &Encoder, values: ModelValues) -> ValueModel {
         }
     }
     model
-}
-
-pub(crate) fn dbg_t(t: &Term) -> String {
-    use rtv_semantics::term::{Form, Fun};
-    match t.form() {
-        Form::Size(s) => format!("{s}"),
-        Form::Lit(l) => l.text(),
-        Form::Var(v) => v.name.to_string(),
-        Form::Call(Fun::Scalar(f), a) => {
-            format!("{}({})", f.name(), a.iter().map(dbg_t).collect::<Vec<_>>().join(", "))
-        }
-        Form::Call(Fun::Cast(d), a) => format!("{d}({})", dbg_t(&a[0])),
-        Form::Read(b, i) => format!("{}[{}]", dbg_t(b), i.iter().map(dbg_t).collect::<Vec<_>>().join(", ")),
-        Form::Reduce(r) => format!(
-            "{}{{{}}}({})",
-            r.op.name(),
-            r.binders
-                .iter()
-                .map(|b| format!("{}.{}<{}", b.sym.name(), b.sym.id(), b.extent))
-                .collect::<Vec<_>>()
-                .join(","),
-            dbg_t(&r.body)
-        ),
-        Form::If(c, a, b) => format!("if({} ? {} : {})", dbg_t(c), dbg_t(a), dbg_t(b)),
-        _ => "?".into(),
-    }
 }
