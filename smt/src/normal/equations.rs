@@ -5,6 +5,7 @@
 use num_traits::Signed;
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
+use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Term};
@@ -29,8 +30,18 @@ pub(super) fn skeleton(term: &Term) -> String {
         Form::Call(Fun::Op(_), _) | Form::Comp(..) | Form::Let(..) => "other".into(),
         Form::Tuple(_) | Form::Loop(_) | Form::Write(_) => "other".into(),
     };
-    let parts: Vec<String> = children(term).into_iter().map(skeleton).collect();
+    let parts: Vec<String> = operands(term).into_iter().map(skeleton).collect();
     format!("{head}({})", parts.join(","))
+}
+
+/// The parts of a term, those of a sum or a product of two in an order that does not depend
+/// on indices.
+pub(super) fn operands(term: &Term) -> Vec<&Term> {
+    let mut parts = children(term);
+    if let Form::Call(Fun::Scalar(Scalar::Add | Scalar::Mul), _) = term.form() {
+        parts.sort_by_cached_key(|part| skeleton(part));
+    }
+    parts
 }
 
 /// Sizes that are zero where the two terms are the same, but for those under binders
@@ -59,7 +70,7 @@ fn equations_under(a: &Term, b: &Term, bound: &mut Vec<Sym>, into: &mut Vec<Size
             result
         }
         _ => {
-            let (a, b) = (children(a), children(b));
+            let (a, b) = (operands(a), operands(b));
             (a.len() == b.len()).then_some(())?;
             a.into_iter().zip(b).try_for_each(|(a, b)| equations_under(a, b, bound, into))
         }

@@ -23,13 +23,16 @@ use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Reduce, Term};
 
-use super::equations::{Values, equations, skeleton, solved};
+use super::equations::{Values, equations, operands, skeleton, solved};
 use super::monomial::{Algebra, Monomial};
 use super::{Normal, ranges};
 use crate::encode::divisors;
 
 /// Monomials of one frame.
 const MAX_ROWS: usize = 12;
+
+/// Frames that are tried for one group.
+const MAX_FRAMES: usize = 6;
 
 /// Orders in which the factors of two monomials are paired.
 const MAX_PAIRINGS: usize = 12;
@@ -121,31 +124,42 @@ impl Normal<'_> {
                 None => groups.push((key, vec![(monomial, left)])),
             }
         }
-        groups.into_iter().all(|(_, group)| self.balanced_group(&group, algebra))
+        groups.into_iter().all(|(_, group)| self.balanced_group(group, algebra))
     }
 
-    fn balanced_group(&mut self, group: &[(Monomial, bool)], algebra: Algebra) -> bool {
-        let most = group.iter().map(|(m, _)| m.binders.len()).max().unwrap_or(0);
+    /// Frame by frame, with those that fit into it.
+    fn balanced_group(&mut self, mut group: Vec<(Monomial, bool)>, algebra: Algebra) -> bool {
         if group.len() > MAX_ROWS {
             return false;
         }
-        (0..group.len()).filter(|&at| group[at].0.binders.len() == most).any(|at| {
-            // Its points are integers, not natural numbers only.
-            let frame = self.copied(&group[at].0, SymKind::Int);
-            let rows: Option<Vec<Row>> = group
-                .iter()
-                .enumerate()
-                .map(|(k, (monomial, left))| {
-                    let guards = match k == at {
-                        true => [ranges(&frame.binders), frame.guards.clone()].concat(),
-                        false => self.row(monomial, &frame)?,
-                    };
-                    let total = guards.iter().all(|guard| self.total(guard));
-                    total.then(|| Row { guards, number: monomial.coefficient.clone(), left: *left })
-                })
-                .collect();
-            rows.is_some_and(|rows| self.cancel(&rows, Tally::default(), algebra, &mut 0))
-        })
+        while !group.is_empty() {
+            let most = group.iter().map(|(m, _)| m.binders.len()).max().unwrap_or(0);
+            let frames = (0..group.len()).filter(|&at| group[at].0.binders.len() == most).take(MAX_FRAMES);
+            let Some(done) = frames.into_iter().find_map(|at| self.framed(&group, at, algebra)) else {
+                return false;
+            };
+            let mut at = 0..;
+            group.retain(|_| at.next().is_some_and(|at| !done.contains(&at)));
+        }
+        true
+    }
+
+    /// The monomials that fit into one as a frame, if they come to nothing.
+    fn framed(&mut self, group: &[(Monomial, bool)], at: usize, algebra: Algebra) -> Option<Vec<usize>> {
+        // Its points are integers, not natural numbers only.
+        let frame = self.copied(&group[at].0, SymKind::Int);
+        let (mut places, mut rows) = (Vec::new(), Vec::new());
+        for (k, (monomial, left)) in group.iter().enumerate() {
+            let guards = match k == at {
+                true => Some([ranges(&frame.binders), frame.guards.clone()].concat()),
+                false => self.row(monomial, &frame),
+            };
+            if let Some(guards) = guards.filter(|guards| guards.iter().all(|guard| self.total(guard))) {
+                places.push(k);
+                rows.push(Row { guards, number: monomial.coefficient.clone(), left: *left });
+            }
+        }
+        self.cancel(&rows, Tally::default(), algebra, &mut 0).then_some(places)
     }
 
     /// The monomial with binders of its own, of the given kind.
@@ -226,21 +240,16 @@ impl Normal<'_> {
         if alpha_eq(a, b) {
             return true;
         }
-        let all = |normal: &mut Self, a: &[Term], b: &[Term]| {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| normal.same(a, b))
-        };
-        match (a.form(), b.form()) {
-            (Form::Size(a), Form::Size(b)) => self.holds(&Cond::eq(a, b)),
-            (Form::Call(Fun::Scalar(f), a), Form::Call(Fun::Scalar(g), b)) => f == g && all(self, a, b),
-            (Form::Call(Fun::Cast(f), a), Form::Call(Fun::Cast(g), b)) => f == g && all(self, a, b),
-            (Form::Read(x, a), Form::Read(y, b)) => alpha_eq(x, y) && all(self, a, b),
-            (Form::If(c, a, b), Form::If(d, e, f)) => {
-                let parts = |a: &Term, b: &Term, c: &Term| [a.clone(), b.clone(), c.clone()];
-                all(self, &parts(c, a, b), &parts(d, e, f))
-            }
-            (Form::Reduce(x), Form::Reduce(y)) => self.same_reduction(x, y),
+        let alike = match (a.form(), b.form()) {
+            (Form::Size(a), Form::Size(b)) => return self.holds(&Cond::eq(a, b)),
+            (Form::Reduce(x), Form::Reduce(y)) => return self.same_reduction(x, y),
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
+            (Form::Call(Fun::Cast(f), _), Form::Call(Fun::Cast(g), _)) => f == g,
+            (Form::Read(..), Form::Read(..)) | (Form::If(..), Form::If(..)) => true,
             _ => false,
-        }
+        };
+        let (a, b) = (operands(a), operands(b));
+        alike && a.len() == b.len() && a.into_iter().zip(b).all(|(a, b)| self.same(a, b))
     }
 
     fn same_reduction(&mut self, a: &Reduce, b: &Reduce) -> bool {
