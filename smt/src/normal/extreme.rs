@@ -145,7 +145,9 @@ impl Normal<'_> {
             .then_some(())?;
         let span = element.span();
         let inner = self.term(&Term::reduce(op, whole.binders.clone(), argument.clone(), span));
-        self.monomials(&Term::scalar(*fun, vec![inner], span), Algebra::Ring)
+        let mapped = Term::scalar(*fun, vec![inner], span);
+        // One of the elements, so it is tame, whether that can be shown again or not.
+        Some(self.monomials(&mapped, Algebra::Ring).unwrap_or_else(|| vec![Monomial::of(vec![mapped])]))
     }
 }
 
