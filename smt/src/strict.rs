@@ -37,6 +37,8 @@ struct Needs<'a> {
 impl Needs<'_> {
     fn term(&mut self, term: &Term) {
         match term.form() {
+            // With a condition on sizes at one side the other one may not be looked at.
+            Form::Call(Fun::Scalar(Scalar::LogicalAnd | Scalar::LogicalOr), _) => {}
             Form::Call(Fun::Scalar(fun), args) => {
                 args.iter().for_each(|arg| self.term(arg));
                 let float = args.last().and_then(Term::tensor_type).is_some_and(|ty| ty.dtype.is_float());

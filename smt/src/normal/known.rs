@@ -3,8 +3,7 @@
 //! Each answer holds for all symbols that satisfy the facts and all values that satisfy
 //! the hypotheses; what is not shown counts as not known.
 
-use rtv_semantics::dtype::DType;
-use rtv_semantics::subst::{Fresh, free_vars};
+use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::Term;
 
 use super::Normal;
@@ -48,22 +47,6 @@ impl Normal<'_> {
 
     pub(super) fn is_positive(&self, factor: &Term) -> bool {
         self.sign(factor) == Some(Sign::Positive)
-    }
-
-    /// The value of a condition that reads no data, such as a comparison of converted sizes.
-    pub(super) fn truth(&self, cond: &Term) -> Option<bool> {
-        let boolean = cond.tensor_type().is_some_and(|ty| ty.dtype == DType::Bool);
-        if !boolean || !free_vars(cond).is_empty() {
-            return None;
-        }
-        let always = |truth: bool| {
-            self.never(cond, |probe, enc| {
-                let Data::Bool(holds) = enc.data else { return vec![probe.q.bool(true)] };
-                let other = if truth { probe.q.not(holds) } else { holds };
-                vec![other, enc.err, enc.bot]
-            })
-        };
-        [false, true].into_iter().find(|&truth| always(truth))
     }
 
     /// Whether none of the flags of an encoded factor can be true.

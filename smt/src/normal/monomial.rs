@@ -177,9 +177,6 @@ impl Normal<'_> {
                 if let Some(size) = args[0].as_size().filter(|size| divisors(size).is_empty()) {
                     return Some(converted(size, *dtype, term.span()));
                 }
-                if let Some(truth) = self.truth(&args[0]) {
-                    return Some(vec![Monomial::number(BigInt::from(u8::from(truth)).into())]);
-                }
             }
             Form::Lit(_) if alpha_eq(term, &algebra.op().neutral(term.dtype(), term.span())) => {
                 return Some(Vec::new());
