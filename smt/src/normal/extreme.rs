@@ -81,7 +81,7 @@ impl Normal<'_> {
         // The number of the part that comes first, whatever the names of the binders are.
         rest.sort_by_cached_key(|part| {
             let unit = Monomial { coefficient: BigRational::one(), ..part.clone() };
-            alpha_key(&reduction(op, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
+            alpha_key(&reduction(Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
         });
         let number = rest.first()?.coefficient.clone();
         let mut scale = Monomial { coefficient: number.clone(), ..Monomial::of(Vec::new()) };
@@ -155,10 +155,24 @@ impl Normal<'_> {
 /// interval.
 fn increases(fun: Scalar) -> bool {
     use Scalar::*;
-    match fun {
-        Exp | Exp2 | Expm1 | Log | Log2 | Log10 | Log1p | Sqrt => true,
-        Tanh | Sigmoid | Erf | Atan | Sinh | Asinh => true,
-        Floor | Ceil | Trunc | Round => true,
-        _ => false,
-    }
+    matches!(
+        fun,
+        Exp | Exp2
+            | Expm1
+            | Log
+            | Log2
+            | Log10
+            | Log1p
+            | Sqrt
+            | Tanh
+            | Sigmoid
+            | Erf
+            | Atan
+            | Sinh
+            | Asinh
+            | Floor
+            | Ceil
+            | Trunc
+            | Round
+    )
 }

@@ -43,6 +43,9 @@ const MAX_CASES: usize = 96;
 /// Divisors that are looked at as zero and as positive.
 const MAX_DIVISORS: usize = 2;
 
+/// A monomial, and whether it stands on the left.
+type Sided = (Monomial, bool);
+
 /// A monomial at the points of a frame.
 struct Row {
     guards: Vec<Cond>,
@@ -110,7 +113,7 @@ impl Normal<'_> {
 
     /// Group by group of monomials with the same factors but for their indices.
     pub(super) fn balanced(&mut self, left: Vec<Monomial>, right: Vec<Monomial>, algebra: Algebra) -> bool {
-        let mut groups: Vec<(Vec<String>, Vec<(Monomial, bool)>)> = Vec::new();
+        let mut groups: Vec<(Vec<String>, Vec<Sided>)> = Vec::new();
         let sides = left.into_iter().map(|m| (m, true)).chain(right.into_iter().map(|m| (m, false)));
         for (monomial, left) in sides {
             if monomial.binders.iter().any(|b| b.extent.syms().iter().any(|sym| sym.kind() == SymKind::Group))
@@ -128,7 +131,7 @@ impl Normal<'_> {
     }
 
     /// Frame by frame, with those that fit into it.
-    fn balanced_group(&mut self, mut group: Vec<(Monomial, bool)>, algebra: Algebra) -> bool {
+    fn balanced_group(&mut self, mut group: Vec<Sided>, algebra: Algebra) -> bool {
         if group.len() > MAX_ROWS {
             return false;
         }
@@ -145,7 +148,7 @@ impl Normal<'_> {
     }
 
     /// The monomials that fit into one as a frame, if they come to nothing.
-    fn framed(&mut self, group: &[(Monomial, bool)], at: usize, algebra: Algebra) -> Option<Vec<usize>> {
+    fn framed(&mut self, group: &[Sided], at: usize, algebra: Algebra) -> Option<Vec<usize>> {
         // Its points are integers, not natural numbers only.
         let frame = self.copied(&group[at].0, SymKind::Int);
         let (mut places, mut rows) = (Vec::new(), Vec::new());

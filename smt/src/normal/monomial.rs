@@ -265,7 +265,7 @@ impl Normal<'_> {
                 Form::Reduce(_) => self.term(whole),
                 _ => self.inside(whole),
             };
-            if algebra == Algebra::Ring && is_composed(&whole) && !alpha_eq(&whole, term) {
+            if algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
                 return self.monomials(&whole, algebra);
             }
             return self.fit(&whole, algebra).then(|| vec![Monomial::of(vec![whole])]);
