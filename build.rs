@@ -1,7 +1,8 @@
 //! Lets the program find the libz3 that the solver crate was linked against, and lists the
-//! pages of the error codes for `rtv explain`.
+//! pages of the error codes for `rtv explain`; names the sources that verdicts come from.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 fn main() {
@@ -12,6 +13,46 @@ fn main() {
     if let Err(why) = embed_pages() {
         println!("cargo::error=cannot embed semantics/errors: {why}");
     }
+    match fingerprint() {
+        Ok(hash) => println!("cargo::rustc-env=RTV_SOURCES={hash:016x}"),
+        Err(why) => println!("cargo::error=cannot read the sources: {why}"),
+    }
+}
+
+/// What verdicts come from: the crates below the command line, and what they use.
+const SOURCES: [&str; 8] = [
+    "Cargo.lock",
+    "semantics/src",
+    "semantics/ops",
+    "grammar/src",
+    "smt/src",
+    "smt/libz3.txt",
+    "egraph/src",
+    "proofs/src",
+];
+
+/// The hash of their names and texts, by which a cache knows the build it belongs to.
+fn fingerprint() -> std::io::Result<u64> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut open: Vec<PathBuf> = SOURCES.iter().map(|below| root.join(below)).collect();
+    open.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            for entry in fs::read_dir(&path)? {
+                open.push(entry?.path());
+            }
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let mut hasher = DefaultHasher::new();
+    for path in files {
+        path.strip_prefix(root).unwrap_or(&path).hash(&mut hasher);
+        fs::read(&path)?.hash(&mut hasher);
+    }
+    Ok(hasher.finish())
 }
 
 /// Writes `pages.rs`: code and text of every page, in the order of the codes.

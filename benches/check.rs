@@ -59,9 +59,11 @@ fn doubling() -> String {
 
 fn main() {
     measure("rtv --version", &["--version"], 4 * RUNS);
-    measure("rtv check, one small file", &["check", "examples/first.rtl", "-q"], RUNS);
-    measure("rtv check examples", &["check", "examples", "-q"], 3);
-    measure("rtv check proofs", &["check", "proofs", "-q"], 1);
+    measure("rtv check, one small file", &["check", "examples/first.rtl", "-q", "--no-cache"], RUNS);
+    measure("rtv check examples", &["check", "examples", "-q", "--no-cache"], 3);
+    measure("rtv check proofs", &["check", "proofs", "-q", "--no-cache"], 1);
+    measure("rtv check proofs, from the cache", &["check", "proofs", "-q"], RUNS);
+    measure("rtv check proofs --locked", &["check", "proofs", "-q", "--locked"], RUNS);
     let hard = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hard.rtl");
     std::fs::write(&hard, format!("{HARD}{}", doubling())).expect("a file for the measurement");
     for limit in [0.2, 0.5, 1.0, 2.0] {

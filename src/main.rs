@@ -6,6 +6,7 @@
 //! * Must not know: what programs mean or how claims are proved.
 
 mod cli;
+mod ledger;
 mod nearest;
 mod project;
 mod report;

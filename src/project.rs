@@ -4,6 +4,6 @@ mod find;
 mod load;
 mod sources;
 
-pub use find::{find, read};
+pub use find::{find, project_above, project_folder, read};
 pub use load::Project;
 pub use sources::{Place, Source, SourceMap};

@@ -84,8 +84,14 @@ impl Prelude {
         self.sources.get(file.0.checked_sub(FIRST_FILE)? as usize)
     }
 
-    pub fn named(&self, name: &str) -> Option<&Source> {
+    fn named(&self, name: &str) -> Option<&Source> {
         self.by_name.get(name).map(|&k| &self.sources[k])
+    }
+
+    /// The file of the operator that a called name means.
+    pub fn meant(&self, name: &str) -> Option<&Source> {
+        let other = || ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, name)| *name);
+        self.named(name).or_else(|| self.named(other()?))
     }
 }
 
@@ -94,9 +100,7 @@ const ALIASES: [(&str, &str); 1] = [("cat", "concat")];
 
 impl Library for Prelude {
     fn overloads(&self, name: &str) -> Vec<Entry> {
-        let own = |name: &str| self.named(name);
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, name)| *name);
-        let Some(source) = own(name).or_else(|| alias.and_then(own)) else { return Vec::new() };
+        let Some(source) = self.meant(name) else { return Vec::new() };
         let is_op = |item: &&Arc<Item>| matches!(&item.kind, ItemKind::Def(d) if d.kind == DefKind::Op);
         source
             .items()

@@ -104,11 +104,10 @@ impl Checker {
     /// it is a definition.
     pub fn item(&self, module: &Module, at: usize) -> Outcome {
         let (item, expected) = (&module.items[at], module.expected[at]);
-        let Some((name, kind)) = subject(item) else { return Outcome::default() };
+        let Some((_, kind)) = subject(item) else { return Outcome::default() };
         let deadline = Deadline::after(self.settings.timeout);
         self.prover.solver().until(deadline.at());
-        let task =
-            Task { module, item, at, name, kind: kind.unwrap_or(ClaimKind::Calls), expected, deadline };
+        let task = Task { module, item, at, kind: kind.unwrap_or(ClaimKind::Calls), expected, deadline };
         let (claim, diagnostics) = match kind {
             Some(_) => self.claim(&task),
             None => self.defined(&task),

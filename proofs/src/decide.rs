@@ -1,18 +1,20 @@
 //! Deciding one claim: it is run on small inputs, proved where it can be, and run again.
 
+use crate::certificate::{Certificate, Certified};
 use crate::check::{Checker, Stage};
 use crate::choices::{choice_text, dtype_choices, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::discharge::{holds_alike, is_precondition};
+use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
+use crate::recheck::{Checking, Leaves};
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
 use crate::shrink::shrink;
 use crate::testing;
-use crate::verdict::{ClaimResult, Contract, Finding, Verdict};
+use crate::verdict::{Checked, ClaimResult, Contract, Finding, Verdict};
 use rtv_grammar::ast::{Arg, Args, Attr, Expr, ExprKind, Item};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::cancel::Cancelled;
@@ -47,13 +49,15 @@ const DRAWS_PER_SAMPLE: u64 = 20;
 /// The reason of what is given up when a claim's time is over.
 const TIMEOUT: &str = "timeout";
 
+/// The prover and the evaluator disagree.
+pub const CONTRADICTION: Code = Code(799);
+
 /// An item to be decided.
 pub struct Task<'m> {
     pub module: &'m Module,
     pub item: &'m Item,
     /// Its place in the module.
     pub at: usize,
-    pub name: String,
     pub kind: ClaimKind,
     pub expected: Expectation,
     pub deadline: Deadline,
@@ -103,6 +107,15 @@ struct Instances {
     open: Option<(Code, String)>,
 }
 
+/// What is found of each contract without running anything.
+#[derive(Default)]
+struct Proofs {
+    contracts: BTreeMap<Contract, Finding>,
+    /// What the solver thinks separates the sides of the first instance that is not proved.
+    model: Option<ValueModel>,
+    certificate: Certificate,
+}
+
 /// Why a claim says nothing.
 enum Unstated {
     /// Its types are wrong.
@@ -140,7 +153,13 @@ impl Checker {
     /// file that it calls; none if there are no such preconditions. Those on sizes are
     /// part of its types.
     pub(crate) fn calls(&self, task: &Task<'_>) -> Option<ClaimResult> {
-        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        let stated = match task.deadline.within(|| self.state(task)) {
+            Ok(stated) => stated.ok()?,
+            Err(Cancelled) => {
+                let may_claim = task.module.may_claim(task.at);
+                return may_claim.then(|| self.undecided(task, None, TIMEOUT.into()));
+            }
+        };
         let states = |claim: &Arc<Claim>| {
             let needs = definedness(&claim.lhs, &mut Fresh::above([&claim.lhs]), Limits::default());
             needs.is_ok_and(|needs| needs.iter().any(|need| is_precondition(need, task.module.file)))
@@ -193,9 +212,9 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, first, &mut tried) {
             return refuted(result, *found, tried.compared);
         }
-        let (contracts, model) = match asked {
+        let Proofs { contracts, model, certificate } = match asked {
             Asked::Proof => self.contracts(task, stated, mode),
-            Asked::Testing | Asked::Trust(_) => (BTreeMap::new(), None),
+            Asked::Testing | Asked::Trust(_) => Proofs::default(),
         };
         if let Some(found) = model.and_then(|model| self.try_model(task, &stated.samples, &model)) {
             return refuted(result, *found, tried.compared + 1);
@@ -207,12 +226,13 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
             let mut result = refuted(result, *found, tried.compared);
             if proved && !contracts.is_empty() {
-                result.code = Some(Code(799));
+                result.code = Some(CONTRADICTION);
                 result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
             }
             return result;
         }
         result.contracts = contracts;
+        result.checked = (proved && !result.contracts.is_empty()).then(|| self.checked(&certificate));
         result.samples = tried.compared;
         self.summarize(&mut result, &stated.claims, mode, &tried);
         match asked {
@@ -230,45 +250,47 @@ impl Checker {
         result
     }
 
-    /// What is found of each contract without running anything, and what the solver
-    /// thinks separates the sides.
-    fn contracts(
-        &self,
-        task: &Task<'_>,
-        stated: &Instances,
-        mode: Mode,
-    ) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
-        let mut contracts = BTreeMap::new();
+    /// The contracts of a claim, proved as far as they can be.
+    fn contracts(&self, task: &Task<'_>, stated: &Instances, mode: Mode) -> Proofs {
+        let mut proofs = Proofs::default();
         if self.settings.stage != Stage::Proofs || matches!(mode, Mode::Close { .. }) {
-            return (contracts, None);
+            return proofs;
         }
         if let Some((_, reason)) = &stated.open {
-            contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
-            return (contracts, None);
+            proofs.contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
+            return proofs;
         }
-        let proved = task.deadline.within(|| self.prove(&stated.claims, &mut contracts));
-        let model = proved.unwrap_or_else(|Cancelled| {
-            contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
-            None
-        });
-        (contracts, model)
+        if let Err(Cancelled) = task.deadline.within(|| self.prove(&stated.claims, &mut proofs)) {
+            proofs.contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
+        }
+        proofs
     }
 
-    /// Decides the contracts of every instance up to the first that is not proved; what
-    /// the solver thinks separates its sides is returned.
-    fn prove(&self, claims: &[Arc<Claim>], into: &mut BTreeMap<Contract, Finding>) -> Option<ValueModel> {
+    /// What the independent checker says of a certificate.
+    fn checked(&self, certificate: &Certificate) -> Checked {
+        let mut checking = Checking::new(Leaves::new(self.prover.solver(), None));
+        match certificate.check(&mut checking) {
+            Ok(()) => Checked::Accepted(checking.leaves.tally),
+            Err((contract, why)) => Checked::Open(contract, why.0),
+        }
+    }
+
+    /// Decides the contracts of every instance up to the first that is not proved.
+    fn prove(&self, claims: &[Arc<Claim>], proofs: &mut Proofs) {
+        let into = &mut proofs.contracts;
         let mut proved: Option<&Claim> = None;
         for claim in claims {
             if proved.is_some_and(|proved| holds_alike(claim, proved)) {
                 continue;
             }
-            let (found, model) = self.prover.contracts(claim);
+            let Discharged { found, model, parts } = self.prover.contracts(claim);
+            proofs.certificate.instances.push(Certified { claim: claim.clone(), parts });
             for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
                     *reason = format!("{reason} ({text})");
                 }
-                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method));
+                let so_far = into.remove(&contract).unwrap_or(Finding::proved(finding.method.clone()));
                 into.insert(contract, so_far.and(finding));
             }
             if into.values().any(|f| f.verdict != Verdict::Proved) {
@@ -278,11 +300,11 @@ impl Checker {
                 {
                     value.reason = Some(format!("not shown {}; it is proved `upto {weaker}`", claim.mode));
                 }
-                return model;
+                proofs.model = model;
+                return;
             }
             proved = proved.or(Some(claim));
         }
-        None
     }
 
     /// The strongest mode below the asked one in which the values are proved equal.
@@ -293,7 +315,7 @@ impl Checker {
             Mode::Real | Mode::Close { .. } => &[],
         };
         let proved = |mode: &Mode| {
-            let (found, _) = self.prover.contracts(&Claim { mode: *mode, ..claim.clone() });
+            let Discharged { found, .. } = self.prover.contracts(&Claim { mode: *mode, ..claim.clone() });
             found.get(&Contract::Value).is_some_and(|f| f.verdict == Verdict::Proved)
         };
         below.iter().copied().find(proved)
@@ -328,7 +350,11 @@ impl Checker {
         } else if proved {
             let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
             let scope = if any_rank { "any rank" } else { "all sizes" };
-            (Verdict::Proved, format!("{scope} (no certificate)"))
+            let note = match &result.checked {
+                Some(Checked::Accepted(_)) => scope.to_string(),
+                _ => format!("{scope} (no certificate)"),
+            };
+            (Verdict::Proved, note)
         } else {
             (Verdict::Unknown, format!("{}{}", reasons(&result.contracts), tried.text()))
         };
@@ -419,21 +445,8 @@ impl Checker {
     }
 
     fn blank(&self, task: &Task<'_>, mode: &'static str) -> ClaimResult {
-        ClaimResult {
-            id: task.module.id(task.at),
-            name: task.name.clone(),
-            kind: task.kind,
-            span: task.item.span,
-            verdict: Verdict::Unknown,
-            expected: task.expected,
-            mode,
-            contracts: BTreeMap::new(),
-            note: String::new(),
-            code: None,
-            counterexample: None,
-            samples: 0,
-            seconds: 0.0,
-        }
+        let blank = ClaimResult::blank(task.module, task.at);
+        ClaimResult { mode, ..blank.expect("invariant: a task is about a claim") }
     }
 }
 

@@ -1,40 +1,55 @@
 //! Which items of a file an item rests on.
 //!
 //! By the names in its text, which is more than it may use: a parameter that is called
-//! like a function of the file counts as that function. An `op` can be meant by a sign
-//! (`+` by `add`), so every item counts as resting on those of its file.
+//! like a function of the file counts as that function. An `op`, and a `fn` that hides an
+//! operator of the library, can be meant by a sign (`+` by `add`), so every item counts as
+//! resting on those of its file.
 
 use crate::module::{fingerprint, subject};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{Dfs, Walker};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lexer::{Tok, lex};
+use rtv_grammar::prelude::Prelude;
 use rtv_grammar::print::print_item;
 use rtv_semantics::diag::FileId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The items of a file, in its order, each with its canonical text; an edge leads from
-/// an item to one it rests on.
+/// The items of a file, in its order; an edge leads from an item to one it rests on.
 pub struct Depends {
-    graph: DiGraph<String, ()>,
+    graph: DiGraph<Text, ()>,
+}
+
+/// What an item says.
+pub struct Text {
+    /// As the printer writes it.
+    pub canonical: String,
+    pub names: BTreeSet<String>,
+}
+
+impl From<String> for Text {
+    fn from(canonical: String) -> Text {
+        Text { names: names(&canonical), canonical }
+    }
 }
 
 impl Depends {
     pub fn of(items: &[Item]) -> Depends {
         let mut graph = DiGraph::new();
-        let nodes: Vec<NodeIndex> = items.iter().map(|item| graph.add_node(print_item(item))).collect();
+        let nodes: Vec<NodeIndex> =
+            items.iter().map(|item| graph.add_node(Text::from(print_item(item)))).collect();
         let mut meant: BTreeMap<String, Vec<NodeIndex>> = BTreeMap::new();
         let mut signs = Vec::new();
         for (item, node) in items.iter().zip(&nodes) {
             let Some(name) = defined(item) else { continue };
-            meant.entry(name).or_default().push(*node);
-            if matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Op) {
+            let is_op = matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Op);
+            if is_op || Prelude::shared().meant(&name).is_some() {
                 signs.push(*node);
             }
+            meant.entry(name).or_default().push(*node);
         }
         for node in &nodes {
-            let named = names(&graph[*node]);
-            let named = named.iter().filter_map(|name| meant.get(name)).flatten();
+            let named = graph[*node].names.iter().filter_map(|name| meant.get(name)).flatten();
             let used: BTreeSet<NodeIndex> = named.chain(&signs).copied().filter(|n| n != node).collect();
             used.into_iter().for_each(|definition| {
                 graph.add_edge(*node, definition, ());
@@ -49,11 +64,16 @@ impl Depends {
         Dfs::new(&self.graph, from).iter(&self.graph).filter(|n| *n != from).map(NodeIndex::index).collect()
     }
 
+    /// The text of an item, then of those it rests on.
+    pub fn texts(&self, at: usize) -> Vec<&Text> {
+        let places = std::iter::once(at).chain(self.reached(at));
+        places.map(|n| &self.graph[NodeIndex::new(n)]).collect()
+    }
+
     /// Another one when the text of the item or of one it rests on changes, up to layout.
     pub fn key(&self, at: usize) -> String {
-        let texts = self.reached(at).into_iter().map(|n| self.graph[NodeIndex::new(n)].as_str());
-        let texts = std::iter::once(self.graph[NodeIndex::new(at)].as_str()).chain(texts);
-        fingerprint(&texts.collect::<Vec<_>>().join("\n"))
+        let texts: Vec<&str> = self.texts(at).into_iter().map(|text| text.canonical.as_str()).collect();
+        fingerprint(&texts.join("\n"))
     }
 }
 
@@ -110,5 +130,10 @@ mod tests {
             op add[*S, T: num](x: T[*S], y: T[*S]) -> T[*S] { return [x[*i] for *i in *S] }
             rule r(x: f32[]) { x + x => x }";
         assert_eq!(depends(text).reached(1), BTreeSet::from([0]));
+        let text = "rtl 1.0
+            fn mul(x: f32[], y: f32[]) -> f32[] { return x }
+            fn half(x: f32[]) -> f32[] { return x }
+            rule r(x: f32[]) { x * x => x }";
+        assert_eq!(depends(text).reached(2), BTreeSet::from([0]));
     }
 }

@@ -1,6 +1,7 @@
 //! Deciding the contracts of one instance of a claim, without running it.
 
 use crate::alias::alias;
+use crate::certificate::{Part, Shown};
 use crate::compare::domain;
 use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding, Verdict};
@@ -20,8 +21,8 @@ use rtv_semantics::term::{ErrorClass, Form, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{Limits, component, fresh_index, index_terms};
 use rtv_smt::{
-    Budget, Errors, Method, Reason, SizeAnswer, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueModel,
-    ValueProver,
+    Budget, Errors, Method, Proof, Reason, Rewrite, Rewriting, SizeAnswer, SizeSolver, Solver, ValueAnswer,
+    ValueGoal, ValueModel, ValueProver,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,14 +55,13 @@ impl Prover {
         self.sizes.ask(&claim.facts, &Cond::False) == SizeAnswer::Entailed
     }
 
-    /// Every contract of a rule or decomposition, and what the solver thinks separates
-    /// the values where it thinks so.
-    pub fn contracts(&self, claim: &Claim) -> (BTreeMap<Contract, Finding>, Option<ValueModel>) {
+    /// Every contract of a rule or decomposition.
+    pub fn contracts(&self, claim: &Claim) -> Discharged {
         let mut found = BTreeMap::new();
         let mut goal = Goal::new(claim, &self.sizes);
         if claim.kind == ClaimKind::Calls {
             found.insert(Contract::Error, goal.calls(&self.values));
-            return (found, None);
+            return Discharged { found, model: None, parts: goal.parts };
         }
         found.insert(Contract::DType, same_dtypes(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
@@ -70,8 +70,17 @@ impl Prover {
         if claim.kind != ClaimKind::Rule {
             found.insert(Contract::Alias, alias(claim));
         }
-        (found, goal.model)
+        Discharged { found, model: goal.model, parts: goal.parts }
     }
+}
+
+/// What was found of the contracts of one instance.
+pub struct Discharged {
+    pub found: BTreeMap<Contract, Finding>,
+    /// What the solver thinks separates the values where it thinks so.
+    pub model: Option<ValueModel>,
+    /// Everything that was shown.
+    pub parts: Vec<(Contract, Part)>,
 }
 
 /// One instance of a claim with what is known where its left side is defined.
@@ -84,6 +93,7 @@ struct Goal<'a> {
     left: Result<Vec<Obligation>, String>,
     right: Result<Vec<Obligation>, String>,
     model: Option<ValueModel>,
+    parts: Vec<(Contract, Part)>,
 }
 
 impl<'a> Goal<'a> {
@@ -102,14 +112,15 @@ impl<'a> Goal<'a> {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
             facts.extend(bounds(left, &facts, sizes));
         }
-        Goal { claim, sizes, fresh, facts, left, right, model: None }
+        Goal { claim, sizes, fresh, facts, left, right, model: None, parts: Vec::new() }
     }
 
     fn shape(&mut self, left: &Type, right: &Type) -> Finding {
         match (left, right) {
             (Type::Size, Type::Size) => Finding::proved("types"),
             (Type::Tensor(a), Type::Tensor(b)) if a.shape.len() == b.shape.len() => {
-                let apart = a.shape.iter().zip(&b.shape).find(|(m, n)| !self.equal(m, n));
+                let mut pairs = a.shape.iter().zip(&b.shape);
+                let apart = pairs.find(|(m, n)| !self.equal(m, n));
                 match apart {
                     None => Finding::proved("sizes"),
                     Some((m, n)) => {
@@ -127,10 +138,20 @@ impl<'a> Goal<'a> {
         }
     }
 
-    fn equal(&self, a: &Size, b: &Size) -> bool {
+    fn equal(&mut self, a: &Size, b: &Size) -> bool {
         // Equal numbers of elements do not make the axes of rank variables equal.
         let groups = a.is_group() || b.is_group();
-        a == b || (!groups && self.sizes.entails(&self.facts, &Cond::eq(a, b)))
+        let facts = self.facts.clone();
+        a == b || (!groups && self.follows(Contract::Shape, facts, Cond::eq(a, b)))
+    }
+
+    /// Whether a condition follows from facts, which is kept.
+    fn follows(&mut self, contract: Contract, facts: Vec<Cond>, goal: Cond) -> bool {
+        let follows = self.sizes.entails(&facts, &goal);
+        if follows {
+            self.parts.push((contract, Part::Sizes { facts, goal }));
+        }
+        follows
     }
 
     /// The right side fails only where the left one does; for `<=>` also the reverse.
@@ -165,18 +186,17 @@ impl<'a> Goal<'a> {
         let known: Vec<Term> = given.iter().map(closed).collect();
         let on_data = hypotheses(given, &facts, self.sizes);
         for need in needs {
-            let sizes = || {
-                let mut known = facts.clone();
-                known.extend(need.facts());
-                need.need.as_cond().is_some_and(|goal| self.sizes.entails(&known, &goal))
-            };
             let shared = || {
                 let term = closed(need);
                 known.iter().any(|g| alpha_eq(g, &term))
                     || (need.path.is_empty()
                         && self.claim.requires.iter().any(|r| alpha_eq(&r.cond, &need.need)))
             };
-            if shared() || sizes() {
+            if shared() {
+                continue;
+            }
+            let inside = [&facts[..], &need.facts()].concat();
+            if need.need.as_cond().is_some_and(|goal| self.follows(Contract::Error, inside, goal)) {
                 continue;
             }
             if let Err(why) = self.holds(need, &facts, &on_data, prover) {
@@ -219,21 +239,46 @@ impl<'a> Goal<'a> {
         });
         let hypotheses: Vec<Term> =
             self.preconditions().into_iter().chain(known.iter().cloned()).chain(path).collect();
+        let yes = Term::bool(true, need.span);
+        let simple = normalize(need_term, &facts, self.sizes);
         let goal = ValueGoal {
             facts: &facts,
             hypotheses: &hypotheses,
-            left: &Term::bool(true, need.span),
-            right: &normalize(need_term, &facts, self.sizes),
+            left: &yes,
+            right: &simple,
             mode: self.claim.mode,
             directed: true,
             errors: Errors::Excluded,
             written: None,
         };
         match prover.prove(&goal) {
-            ValueAnswer::Equal(_) => Ok(()),
+            ValueAnswer::Equal(proof) => {
+                self.shown(Contract::Error, &goal, [&yes, need_term], proof);
+                Ok(())
+            }
             ValueAnswer::Model(_) => Err(None),
             ValueAnswer::Unknown(reason) => Err(Some(reason)),
         }
+    }
+
+    /// Keeps a goal that was proved of the simplified forms of two terms.
+    fn shown(&mut self, contract: Contract, goal: &ValueGoal<'_>, [left, right]: [&Term; 2], rest: Proof) {
+        let simplified = |after: &Term| vec![Rewrite { by: Rewriting::Bits, after: after.clone() }];
+        let proof = Proof::Rewritten {
+            left: simplified(goal.left),
+            right: simplified(goal.right),
+            rest: Box::new(rest),
+        };
+        let shown = Shown {
+            facts: goal.facts.to_vec(),
+            hypotheses: goal.hypotheses.to_vec(),
+            left: left.clone(),
+            right: right.clone(),
+            mode: goal.mode,
+            directed: goal.directed,
+            proof,
+        };
+        self.parts.push((contract, Part::Values(Box::new(shown))));
     }
 
     /// The preconditions on data, element by element.
@@ -283,12 +328,12 @@ impl<'a> Goal<'a> {
         };
         let sides = unfold(&self.claim.lhs, &mut self.fresh)
             .and_then(|left| Ok((left, unfold(&self.claim.rhs, &mut self.fresh)?)));
-        let (left, right) = match sides {
+        let (written_left, written_right) = match sides {
             Ok(sides) => sides,
             Err(why) => return Finding::unknown(why),
         };
-        let left = normalize(&left, &facts, self.sizes);
-        let right = normalize(&right, &facts, self.sizes);
+        let left = normalize(&written_left, &facts, self.sizes);
+        let right = normalize(&written_right, &facts, self.sizes);
         let mut known = self.preconditions();
         if let Ok(obligations) = &self.left {
             known.extend(hypotheses(obligations, &self.facts, self.sizes));
@@ -304,9 +349,15 @@ impl<'a> Goal<'a> {
             written: None,
         };
         match prover.prove(&goal) {
-            ValueAnswer::Equal(Method::Syntactic) => Finding::proved("normal form"),
-            ValueAnswer::Equal(Method::Structural) => Finding::proved("congruence"),
-            ValueAnswer::Equal(Method::Smt) => Finding::proved("z3"),
+            ValueAnswer::Equal(proof) => {
+                let method = match proof.method() {
+                    Method::Syntactic => "normal form",
+                    Method::Structural => "congruence",
+                    Method::Smt => "z3",
+                };
+                self.shown(Contract::Value, &goal, [&written_left, &written_right], proof);
+                Finding::proved(method)
+            }
             ValueAnswer::Model(model) => {
                 self.model = Some(model);
                 Finding::unknown("no proof found, and what the solver holds against it is no counterexample")

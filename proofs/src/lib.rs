@@ -8,9 +8,11 @@
 
 mod alias;
 mod as_test;
+mod certificate;
 mod check;
 mod choices;
 mod compare;
+mod content;
 mod core;
 mod counterexample;
 mod dataflow;
@@ -21,18 +23,24 @@ mod discharge;
 mod expect;
 mod instances;
 mod module;
+mod recheck;
+mod record;
 mod refute;
 mod replay;
 mod shrink;
 mod strict;
 mod testing;
 mod verdict;
+mod witness;
 
 pub use as_test::as_test;
 pub use check::{Checker, Outcome, Settings, Stage};
+pub use content::SOUNDNESS;
 pub use core::{core, operators};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use expect::Expectation;
 pub use module::{Module, subject};
-pub use verdict::{ClaimResult, Contract, Finding, Verdict};
+pub use record::Record;
+pub use verdict::{ClaimResult, Contract, Finding, Provenance, Verdict};
+pub use witness::Witness;

@@ -1,5 +1,6 @@
 //! One source file with what its names mean.
 
+use crate::content;
 use crate::depends::Depends;
 use crate::expect::{Expectation, expectations};
 use rtv_grammar::Parsed;
@@ -44,6 +45,13 @@ impl Module {
     /// hexadecimal digits, equal for equal text up to layout.
     pub fn id(&self, at: usize) -> String {
         self.depends.key(at)
+    }
+
+    /// The hash of everything that its verdict depends on: its text, those of the
+    /// definitions and operators it can reach, the scalar functions among them, and
+    /// [`SOUNDNESS`](crate::SOUNDNESS). Where it is equal a verdict found earlier holds.
+    pub fn content_key(&self, at: usize) -> String {
+        content::key(&self.depends.texts(at))
     }
 
     /// The places of the items that the one at a place rests on.

@@ -2,8 +2,10 @@
 
 use crate::counterexample::Counterexample;
 use crate::expect::Expectation;
+use crate::recheck::Tally;
 use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What is known of a claim or of one contract of it.
@@ -90,27 +92,58 @@ impl Contract {
 pub struct Finding {
     pub verdict: Verdict,
     /// How: `normal form`, `z3`, `counterexample`.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// Why it is not decided, or what else there is to say.
     pub reason: Option<String>,
 }
 
 impl Finding {
-    pub fn proved(method: &'static str) -> Finding {
-        Finding { verdict: Verdict::Proved, method, reason: None }
+    pub fn proved(method: impl Into<Cow<'static, str>>) -> Finding {
+        Finding { verdict: Verdict::Proved, method: method.into(), reason: None }
     }
 
     pub fn unknown(reason: impl Into<String>) -> Finding {
-        Finding { verdict: Verdict::Unknown, method: "", reason: Some(reason.into()) }
+        Finding { verdict: Verdict::Unknown, method: "".into(), reason: Some(reason.into()) }
     }
 
     pub fn refuted() -> Finding {
-        Finding { verdict: Verdict::Refuted, method: "counterexample", reason: None }
+        Finding { verdict: Verdict::Refuted, method: "counterexample".into(), reason: None }
     }
 
     /// The weaker of two findings about instances of one claim.
     pub fn and(self, other: Finding) -> Finding {
         if other.verdict > self.verdict { other } else { self }
+    }
+}
+
+/// What the independent checker says of a certificate.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Checked {
+    /// Every step of it; how many questions went to the solvers.
+    Accepted(Tally),
+    /// Something is missing, in a contract.
+    Open(Contract, String),
+}
+
+/// Where a verdict comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Provenance {
+    /// It was decided in this run.
+    #[default]
+    Decided,
+    /// An earlier run decided it.
+    Cache,
+    /// It is written in the ledger.
+    Ledger,
+}
+
+impl Provenance {
+    pub fn name(self) -> &'static str {
+        match self {
+            Provenance::Decided => "decided",
+            Provenance::Cache => "cache",
+            Provenance::Ledger => "ledger",
+        }
     }
 }
 
@@ -131,14 +164,17 @@ pub struct ClaimResult {
     pub note: String,
     pub code: Option<Code>,
     pub counterexample: Option<Counterexample>,
+    /// What the independent checker says of the certificate of a proved claim.
+    pub checked: Option<Checked>,
     /// Inputs on which both sides were run and compared.
     pub samples: u64,
     pub seconds: f64,
+    pub provenance: Provenance,
 }
 
 impl ClaimResult {
     /// How the value contract was decided.
-    pub fn method(&self) -> &'static str {
-        self.contracts.get(&Contract::Value).map_or("", |f| f.method)
+    pub fn method(&self) -> &str {
+        self.contracts.get(&Contract::Value).map_or("", |f| &f.method)
     }
 }

@@ -23,6 +23,9 @@ pub enum Mode {
 }
 
 impl Mode {
+    /// What [`Mode::name`] gives.
+    pub const NAMES: [&'static str; 4] = ["exact", "reassoc", "real", "close"];
+
     pub fn name(&self) -> &'static str {
         match self {
             Mode::Exact => "exact",
@@ -51,6 +54,19 @@ pub enum ClaimKind {
 }
 
 impl ClaimKind {
+    pub const ALL: [ClaimKind; 6] = [
+        ClaimKind::Rule,
+        ClaimKind::Decomp,
+        ClaimKind::Impl,
+        ClaimKind::Vjp,
+        ClaimKind::Test,
+        ClaimKind::Calls,
+    ];
+
+    pub fn from_name(name: &str) -> Option<ClaimKind> {
+        ClaimKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             ClaimKind::Rule => "rule",

@@ -177,14 +177,20 @@ impl Encoder {
 
     /// None of the flags can be true: literally, or by a cheap question to the solver,
     /// for which the encoder is used up.
-    pub fn excludes(mut self, flags: &[Id]) -> bool {
+    pub fn excludes(self, flags: &[Id]) -> bool {
+        self.excluded(flags).is_some()
+    }
+
+    /// The same, with the question that was asked, if one was.
+    pub fn excluded(mut self, flags: &[Id]) -> Option<Option<Query>> {
         let any = self.q.or(flags.iter().copied());
         if let Some(truth) = self.q.known(any) {
-            return !truth;
+            return (!truth).then_some(None);
         }
         self.close();
         self.q.assert(any);
-        self.known.sizes.solver().refutes(&self.q, Budget::PRUNE).is_ok()
+        let never = self.known.sizes.solver().refutes(&self.q, Budget::PRUNE).is_ok();
+        never.then_some(Some(self.q))
     }
 
     pub fn sure(&mut self, data: Data) -> Enc {

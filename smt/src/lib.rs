@@ -18,6 +18,7 @@ mod laws;
 mod normal;
 mod poly;
 mod pool;
+mod proof;
 mod query;
 mod reals;
 mod reduce;
@@ -30,7 +31,11 @@ mod wire;
 mod worker;
 mod z3_backend;
 
+pub use normal::Monomial;
 pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
+pub use proof::{
+    Algebra, Combining, Merge, Narrowing, Proof, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
+};
 pub use query::{Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
 pub use solver::{

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use crate::canary::{self, Canary, canaries};
 use crate::query::Query;
 use crate::solver::{Answer, Backend, Budget, Fault, Reason, check_version};
-use crate::wire;
+use crate::wire::{self, Asking};
 
 /// Address space of one worker, unless told otherwise.
 pub const DEFAULT_MEMORY_MIB: u64 = 2048;
@@ -129,16 +129,16 @@ impl Pool {
     fn ask(
         &self,
         worker: &mut Worker,
-        query: &Query,
+        asking: Asking<'_>,
         budget: Budget,
         until: Option<Instant>,
     ) -> Result<Answer, Failure> {
-        let asked = wire::question(self.asked.fetch_add(1, Ordering::Relaxed), query, budget);
+        let asked = asking.line(self.asked.fetch_add(1, Ordering::Relaxed), budget);
         // If the worker is gone, its last words are heard next.
         let _ = worker.questions.send(asked.clone());
         let line = worker.hear(until)?;
         match wire::read_answer(&asked, &line) {
-            Some(Answer::Sat(values)) if values.len() != query.watched.len() => {
+            Some(Answer::Sat(values)) if values.len() != asking.watched() => {
                 Err(Failure::Lost(Reason::Crash))
             }
             Some(answer) => Ok(answer),
@@ -152,7 +152,7 @@ impl Pool {
         canary: &Canary,
         until: Option<Instant>,
     ) -> Result<(), Failure> {
-        let answer = self.ask(worker, &canary.query, canary::BUDGET, until)?;
+        let answer = self.ask(worker, Asking::Built(&canary.query), canary::BUDGET, until)?;
         match (canary.accepts(&answer), answer) {
             (Some(true), _) => Ok(()),
             (None, Answer::Unknown(reason)) => Err(Failure::Lost(reason)),
@@ -164,7 +164,7 @@ impl Pool {
     fn believed(
         &self,
         worker: &mut Worker,
-        query: &Query,
+        asking: Asking<'_>,
         budget: Budget,
         deadline: Option<Instant>,
     ) -> Result<Answer, Failure> {
@@ -172,7 +172,7 @@ impl Pool {
         let allowed =
             (budget.timeout_ms > 0).then(|| patience(Duration::from_millis(budget.timeout_ms.into())));
         let until = [allowed, deadline].into_iter().flatten().min();
-        let answer = self.ask(worker, query, budget, until)?;
+        let answer = self.ask(worker, asking, budget, until)?;
         if answer == Answer::Unsat {
             let canary = canary::probe(self.asked.load(Ordering::Relaxed));
             let until = deadline.unwrap_or_else(|| patience(START));
@@ -189,7 +189,7 @@ impl Pool {
     fn attempt(
         &self,
         idle: Option<Worker>,
-        query: &Query,
+        asking: Asking<'_>,
         budget: Budget,
         deadline: Option<Instant>,
     ) -> (Result<Answer, Failure>, bool) {
@@ -198,33 +198,27 @@ impl Pool {
             Err(failure) => return (Err(failure), false),
         };
         let used = std::mem::replace(&mut worker.used, true);
-        let answer = self.believed(&mut worker, query, budget, deadline);
+        let answer = self.believed(&mut worker, asking, budget, deadline);
         // Out of memory once, a solver is not itself again.
         if !matches!(answer, Err(_) | Ok(Answer::Unknown(Reason::Memory))) {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
         (answer, used)
     }
-}
 
-impl Backend for Pool {
-    fn check(&self, query: &Query, budget: Budget) -> Answer {
-        self.check_until(query, budget, None)
-    }
-
-    fn check_until(&self, query: &Query, budget: Budget, deadline: Option<Instant>) -> Answer {
+    fn answer(&self, asking: Asking<'_>, budget: Budget, deadline: Option<Instant>) -> Answer {
         if self.fault.get().is_some() {
             return Answer::Unknown(Reason::Crash);
         }
         let deadline = deadline.map(|deadline| deadline + OVERTIME);
-        let (mut answer, used) = self.attempt(self.idle(), query, budget, deadline);
+        let (mut answer, used) = self.attempt(self.idle(), asking, budget, deadline);
         // Broken by this question, or worn out by those before? A new worker tells.
         let broken = matches!(
             answer,
             Err(Failure::Lost(Reason::Crash | Reason::Memory)) | Ok(Answer::Unknown(Reason::Memory))
         );
         if broken && used {
-            (answer, _) = self.attempt(None, query, budget, deadline);
+            (answer, _) = self.attempt(None, asking, budget, deadline);
         }
         match answer {
             Ok(answer) => answer,
@@ -235,6 +229,20 @@ impl Backend for Pool {
                 Answer::Unknown(Reason::Crash)
             }
         }
+    }
+}
+
+impl Backend for Pool {
+    fn check(&self, query: &Query, budget: Budget) -> Answer {
+        self.check_until(query, budget, None)
+    }
+
+    fn check_until(&self, query: &Query, budget: Budget, deadline: Option<Instant>) -> Answer {
+        self.answer(Asking::Built(query), budget, deadline)
+    }
+
+    fn check_text(&self, text: &str, budget: Budget, deadline: Option<Instant>) -> Answer {
+        self.answer(Asking::Text(text), budget, deadline)
     }
 
     fn fault(&self) -> Option<Fault> {

@@ -122,6 +122,11 @@ pub trait Backend: Send + Sync {
         self.check(query, budget)
     }
 
+    /// The same for a question in SMT-LIB text, without values.
+    fn check_text(&self, _text: &str, _budget: Budget, _deadline: Option<Instant>) -> Answer {
+        Answer::Unknown(Reason::Unsupported("a question in text".into()))
+    }
+
     /// Why it is not to be believed; once found it stays, and every answer is `unknown`.
     fn fault(&self) -> Option<Fault> {
         None
@@ -230,20 +235,35 @@ impl Solver {
 
     /// Asks one question. A panic inside the solver's binding is a crash, not ours.
     pub fn check(&self, query: &Query, budget: Budget) -> Answer {
-        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let budget = match rest {
-            Some(Duration::ZERO) => return Answer::Unknown(Reason::Timeout),
-            Some(rest) => budget.within(rest),
-            None => budget,
-        };
         let started = Instant::now();
+        let Some((budget, deadline)) = self.allowed(budget) else {
+            return Answer::Unknown(Reason::Timeout);
+        };
         let ask = AssertUnwindSafe(|| self.backend.check_until(query, budget, deadline));
         let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
         if let Some(observer) = &self.observer {
             observer(Asked { query, budget, answer: &answer, taken: started.elapsed() });
         }
         answer
+    }
+
+    /// Asks a question in SMT-LIB text.
+    pub fn check_text(&self, text: &str, budget: Budget) -> Answer {
+        let Some((budget, deadline)) = self.allowed(budget) else {
+            return Answer::Unknown(Reason::Timeout);
+        };
+        let ask = AssertUnwindSafe(|| self.backend.check_text(text, budget, deadline));
+        catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
+    }
+
+    /// What is left of a budget, and until when; nothing when time is over.
+    fn allowed(&self, budget: Budget) -> Option<(Budget, Option<Instant>)> {
+        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
+        match deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())) {
+            Some(Duration::ZERO) => None,
+            Some(rest) => Some((budget.within(rest), deadline)),
+            None => Some((budget, None)),
+        }
     }
 
     /// Is `query` unsatisfiable? The only reading of an answer that proves anything.

@@ -16,7 +16,6 @@ use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::Mode;
-use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Reduce, Term};
@@ -25,7 +24,8 @@ use crate::cases::{decided, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
-use crate::normal::{normal, reindexed, reorderable};
+use crate::normal::{calculated, normal, reindexed, reorderable};
+use crate::proof::{Combining, Merge, Proof, Rewrite, Rewriting};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -69,7 +69,7 @@ pub enum Errors {
 }
 
 /// How equality was shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Method {
     /// The same term up to bound names.
     Syntactic,
@@ -96,9 +96,9 @@ pub struct ValueModel {
     pub reads: Vec<ModelRead>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum ValueAnswer {
-    Equal(Method),
+    Equal(Proof),
     Model(ValueModel),
     Unknown(Reason),
 }
@@ -117,15 +117,13 @@ impl ValueProver {
     }
 
     pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
-        let equal = ValueAnswer::Equal(Method::Smt);
-        match goal.directed {
-            true if self.where_defined(goal) == Some(true) => equal,
-            _ => match self.nested(goal, 0) {
-                Ok(answer @ ValueAnswer::Equal(_)) => answer,
-                _ if !goal.directed && self.both_ways(goal) => equal,
-                answer => answer.unwrap_or_else(ValueAnswer::Unknown),
-            },
+        let answer = self.nested(goal, 0);
+        let more =
+            || if goal.directed { self.where_defined(goal) == Some(true) } else { self.both_ways(goal) };
+        if !is_proved(&answer) && more() {
+            return ValueAnswer::Equal(Proof::WhereDefined);
         }
+        answer.unwrap_or_else(ValueAnswer::Unknown)
     }
 
     /// Equal values, undefined ones included, are a claim in each direction.
@@ -135,7 +133,7 @@ impl ValueProver {
         let back = ValueGoal { left: goal.right, right: goal.left, written, ..there };
         let answers = [self.where_defined(&there), self.where_defined(&back)];
         let proved = |goal: &ValueGoal, answer: Option<bool>| {
-            answer.unwrap_or_else(|| matches!(self.nested(goal, 0), Ok(ValueAnswer::Equal(_))))
+            answer.unwrap_or_else(|| is_proved(&self.nested(goal, 0)))
         };
         // Without anything that may be undefined this is the question that was asked.
         answers.iter().any(Option::is_some) && proved(&there, answers[0]) && proved(&back, answers[1])
@@ -155,13 +153,13 @@ impl ValueProver {
         let mut fresh = above(goal);
         let mut hypotheses = [goal.hypotheses, &values].concat();
         for value in &values {
-            let new = normal(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
+            let new = calculated(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
             if !alpha_eq(&new, value) {
                 hypotheses.push(new);
             }
         }
         let goal = ValueGoal { facts: &facts, hypotheses: &hypotheses, ..*goal };
-        Some(matches!(self.nested(&goal, 0), Ok(ValueAnswer::Equal(_))))
+        Some(is_proved(&self.nested(&goal, 0)))
     }
 
     /// The first question asked for a goal, as SMT-LIB text.
@@ -174,51 +172,107 @@ impl ValueProver {
             return Err(unsupported("sides of different types"));
         }
         if alpha_eq(goal.left, goal.right) {
-            return Ok(ValueAnswer::Equal(Method::Syntactic));
+            return Ok(ValueAnswer::Equal(Proof::Same));
         }
         let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
         let mut fresh = above(goal);
-        let values = if goal.mode == Mode::Real { goal.hypotheses } else { &[] };
         let mut normal = |term: &Term| {
-            let new = normal(term, goal.mode, goal.facts, values, &self.sizes, &mut fresh);
-            if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
+            let (new, combining) = normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+            match alpha_eq(&new, term) {
+                true => (new, Vec::new()),
+                false => self.recombined(new, combining, goal),
+            }
         };
-        let (left, right) = (normal(goal.left), normal(goal.right));
+        let ((left, to_left), (right, to_right)) = (normal(goal.left), normal(goal.right));
+        let rewritten = |rest: Proof| rewritten(to_left.clone(), to_right.clone(), rest);
         if alpha_eq(&left, &right) {
-            return Ok(ValueAnswer::Equal(Method::Structural));
+            return Ok(ValueAnswer::Equal(rewritten(Proof::Same)));
         }
         let same = alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right);
         // An error that only the normal form has must not excuse a difference.
         let written = Some(goal.written.unwrap_or((goal.left, goal.right)));
         let reduced = ValueGoal { left: &left, right: &right, written, ..*goal };
-        let proved = |answer: &Result<ValueAnswer, Reason>| matches!(answer, Ok(ValueAnswer::Equal(_)));
+        let told = |answer: Result<ValueAnswer, Reason>| match answer {
+            Ok(ValueAnswer::Equal(rest)) => Ok(ValueAnswer::Equal(rewritten(rest))),
+            other => other,
+        };
         // What is hard as a whole is often easy case by case.
         let splits = [&left, &right].into_iter().any(|side| first_condition(side).is_some());
         let whole_first = ![&left, &right].into_iter().any(multiplies_integers);
         if splits && whole_first && depth == 0 {
             let answer = self.compared(&reduced, depth, budget.least(Budget::ATTEMPT));
-            if proved(&answer) {
-                return answer;
+            if is_proved(&answer) {
+                return told(answer);
             }
         }
-        if splits && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(proved) {
-            return answer;
+        if splits && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(is_proved) {
+            return told(answer);
         }
-        let answer = self.compared(&reduced, depth, budget);
-        if proved(&answer) {
-            return answer;
+        let mut answer = self.compared(&reduced, depth, budget);
+        if !is_proved(&answer) && !same && depth == 0 {
+            answer = self.compared(goal, depth, budget);
+        } else {
+            answer = told(answer);
         }
-        let sides = [&left, &right];
-        if reindexed(sides, goal.mode, goal.facts, values, &self.sizes, &mut above(&reduced)) {
-            return Ok(ValueAnswer::Equal(Method::Structural));
+        match is_proved(&answer) {
+            true => answer,
+            false => self
+                .calculated(&reduced, depth, budget)
+                .map_or(answer, |proof| Ok(ValueAnswer::Equal(rewritten(proof)))),
         }
-        if self.congruent(&reduced, depth) {
-            return Ok(ValueAnswer::Equal(Method::Smt));
+    }
+
+    /// Agreement by more than the steps that are told: numbers are calculated with, elements
+    /// are compared point by point, and parts are compared with parts.
+    fn calculated(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Option<Proof> {
+        let mut fresh = above(goal);
+        let mut strong = |term: &Term| {
+            let new = calculated(term, goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh);
+            if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
+        };
+        let (left, right) = (strong(goal.left), strong(goal.right));
+        if alpha_eq(&left, &right) {
+            return Some(Proof::Calculated);
         }
-        if same || depth > 0 {
-            return answer;
+        let calculated = ValueGoal { left: &left, right: &right, ..*goal };
+        let changed = !(alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right));
+        let cases = || self.cases(&calculated, depth, budget, MAX_CASES).is_some_and(|case| is_proved(&case));
+        if changed && (cases() || is_proved(&self.compared(&calculated, depth, budget))) {
+            return Some(Proof::Calculated);
         }
-        self.compared(goal, depth, budget)
+        let mut fresh = above(&calculated);
+        if reindexed([&left, &right], goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh) {
+            return Some(Proof::Calculated);
+        }
+        self.congruent(goal, depth).or_else(|| self.congruent(&calculated, depth).map(|_| Proof::Calculated))
+    }
+
+    /// The same function of parts that agree here, undefined ones included, or the same
+    /// kind of branches.
+    fn congruent(&self, goal: &ValueGoal, depth: usize) -> Option<Proof> {
+        let (a, b) = (children(goal.left), children(goal.right));
+        let alike = match (goal.left.form(), goal.right.form()) {
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g && a.len() == b.len(),
+            (Form::If(..), Form::If(..)) => true,
+            _ => false,
+        };
+        let equal = |(left, right): (&Term, &Term)| {
+            let parts = ValueGoal { left, right, written: None, directed: false, ..*goal };
+            match self.nested(&parts, depth + 1) {
+                Ok(ValueAnswer::Equal(proof)) => Some(proof),
+                _ => None,
+            }
+        };
+        (alike && depth < MAX_NESTING).then_some(())?;
+        a.into_iter().zip(b).map(equal).collect::<Option<Vec<Proof>>>().map(Proof::Parts)
+    }
+
+    /// A term whose combinations are put together anew, simplified, and how.
+    fn recombined(&self, new: Term, combining: Combining, goal: &ValueGoal) -> (Term, Vec<Rewrite>) {
+        let mut steps = vec![Rewrite { by: Rewriting::Combined(combining), after: new.clone() }];
+        let simple = self.simplified(&new, goal);
+        steps.push(Rewrite { by: Rewriting::Bits, after: simple.clone() });
+        (simple, steps)
     }
 
     /// The normal form that keeps every bit, under the facts; it may be defined in more
@@ -245,7 +299,8 @@ impl ValueProver {
         if !is_total(&cond, goal.facts, &*self.sizes) {
             return None;
         }
-        for truth in [true, false] {
+        let mut proofs = [None, None];
+        for (truth, proof) in [true, false].into_iter().zip(&mut proofs) {
             let guard = if truth { cond.clone() } else { cond.clone().negated() };
             if self.sizes.entails(goal.facts, &guard.clone().negated()) {
                 continue;
@@ -256,69 +311,49 @@ impl ValueProver {
             let (left, right) = (side(goal.left), side(goal.right));
             let case = ValueGoal { left: &left, right: &right, ..bare };
             let answer = match alpha_eq(&left, &right) {
-                true => continue,
+                true => Some(Ok(ValueAnswer::Equal(Proof::Same))),
                 false => self.cases(&case, depth, budget, splits - 1),
             };
-            let answer = answer.unwrap_or_else(|| self.compared(&case, depth, budget));
-            if !matches!(answer, Ok(ValueAnswer::Equal(_))) {
-                return Some(answer);
+            let decided = |after: &Term| vec![Rewrite { by: Rewriting::Bits, after: after.clone() }];
+            match answer.unwrap_or_else(|| self.compared(&case, depth, budget)) {
+                Ok(ValueAnswer::Equal(rest)) => {
+                    *proof = Some(Box::new(rewritten(decided(&left), decided(&right), rest)));
+                }
+                other => return Some(other),
             }
         }
-        Some(Ok(ValueAnswer::Equal(Method::Smt)))
+        let [holds, fails] = proofs;
+        Some(Ok(ValueAnswer::Equal(Proof::Cases { cond, holds, fails })))
     }
 
     /// Asks the solver, and again with equal reductions identified.
     fn compared(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Result<ValueAnswer, Reason> {
-        let answer = self.ask(encode(goal, &self.sizes)?.finish(goal, &[])?, budget);
-        if depth >= MAX_NESTING || matches!(answer, Ok(ValueAnswer::Equal(_))) {
+        let answer = self.ask(encode(goal, &self.sizes)?.finish(goal, &[])?, Vec::new(), budget);
+        if depth >= MAX_NESTING || is_proved(&answer) {
             return answer;
         }
         let sides = encode(goal, &self.sizes)?;
-        let merged = self.merges(goal, &sides, depth);
+        let (merged, merges) = self.merges(goal, &sides, depth);
         if merged.is_empty() {
             return answer;
         }
-        self.ask(sides.finish(goal, &merged)?, budget)
+        self.ask(sides.finish(goal, &merged)?, merges, budget)
     }
 
-    fn ask(&self, question: Question, budget: Budget) -> Result<ValueAnswer, Reason> {
-        if question.settled {
-            return Ok(ValueAnswer::Equal(Method::Structural));
-        }
-        match self.solver.check(&question.encoder.q, budget) {
-            Answer::Unsat => Ok(ValueAnswer::Equal(Method::Smt)),
+    fn ask(&self, question: Question, merges: Vec<Merge>, budget: Budget) -> Result<ValueAnswer, Reason> {
+        let Question { encoder, settled } = question;
+        let answer = if settled { Answer::Unsat } else { self.solver.check(&encoder.q, budget) };
+        match answer {
+            Answer::Unsat => Ok(ValueAnswer::Equal(Proof::Solved { question: encoder.q, settled, merges })),
             Answer::Unknown(reason) => Err(reason),
-            Answer::Sat(values) => Ok(ValueAnswer::Model(model(&question.encoder, values))),
+            Answer::Sat(values) => Ok(ValueAnswer::Model(model(&encoder, values))),
         }
     }
 
-    /// The same function of operands that are equal here, undefined ones included, or the
-    /// same branches.
-    fn congruent(&self, goal: &ValueGoal, depth: usize) -> bool {
-        let (a, b) = (children(goal.left), children(goal.right));
-        let alike = match (goal.left.form(), goal.right.form()) {
-            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g && a.len() == b.len(),
-            (Form::If(..), Form::If(..)) => true,
-            _ => false,
-        };
-        let equal = |left: &Term, right: &Term| {
-            let operands = ValueGoal { left, right, written: None, directed: false, ..*goal };
-            matches!(self.nested(&operands, depth + 1), Ok(ValueAnswer::Equal(_)))
-        };
-        let commutes = matches!(
-            goal.left.form(),
-            Form::Call(Fun::Scalar(Scalar::Maximum | Scalar::Minimum | Scalar::Add | Scalar::Mul), _)
-        );
-        let pairwise = || a.iter().zip(&b).all(|(a, b)| equal(a, b));
-        let crosswise =
-            || commutes && goal.mode == Mode::Real && a.iter().rev().zip(&b).all(|(a, b)| equal(a, b));
-        alike && depth < MAX_NESTING && (pairwise() || crosswise())
-    }
-
-    /// Pairs of reductions with different functions that are equal here.
-    fn merges(&self, goal: &ValueGoal, sides: &Sides, depth: usize) -> Vec<(Enc, Enc)> {
+    /// Pairs of reductions with different functions that are equal here, and why.
+    fn merges(&self, goal: &ValueGoal, sides: &Sides, depth: usize) -> (Vec<(Enc, Enc)>, Vec<Merge>) {
         let all = &sides.encoder.reduces;
-        let (mut merged, mut tried) = (Vec::new(), 0);
+        let (mut merged, mut merges, mut tried) = (Vec::new(), Vec::new(), 0);
         for (i, a) in all.iter().enumerate() {
             for b in &all[..i] {
                 let known = a.enc.data == b.enc.data || merged.contains(&(b.enc, a.enc));
@@ -329,40 +364,50 @@ impl ValueProver {
                     continue;
                 }
                 tried += 1;
-                if self.same_reduction(goal, &a.reduce, &b.reduce, depth) {
+                if let Some(merge) = self.same_reduction(goal, &a.reduce, &b.reduce, depth) {
                     merged.push((b.enc, a.enc));
+                    merges.push(merge);
                 }
             }
         }
-        merged
+        (merged, merges)
     }
 
     /// The same extents and, at each index, the same elements: then the sequences that
     /// are reduced are the same, or the same up to their order where that does not count.
-    fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> bool {
+    fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> Option<Merge> {
         let orders = match reorderable(a.op, a.body.dtype(), goal.mode) {
             true => orders(b.binders.len()),
             false => vec![(0..b.binders.len()).collect()],
         };
-        orders.into_iter().any(|order| self.same_in_order(goal, a, b, &order, depth))
+        orders.into_iter().find_map(|order| self.same_in_order(goal, a, b, order, depth))
     }
 
-    fn same_in_order(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, order: &[usize], depth: usize) -> bool {
+    fn same_in_order(
+        &self,
+        goal: &ValueGoal,
+        a: &Reduce,
+        b: &Reduce,
+        order: Vec<usize>,
+        depth: usize,
+    ) -> Option<Merge> {
         let mut fresh = above(goal);
-        let (mut left, mut right) = (Subst::new(), Subst::new());
+        let (mut left, mut right, mut indices) = (Subst::new(), Subst::new(), Vec::new());
         let mut facts = goal.facts.to_vec();
-        for (at, (x, &place)) in a.binders.iter().zip(order).enumerate() {
+        for (at, (x, &place)) in a.binders.iter().zip(&order).enumerate() {
             let y = &b.binders[place];
             // An extent may use the binders before it, in this order too.
             let later = |k: &usize| order[..at].iter().all(|done| done != k);
             if (0..order.len()).filter(later).any(|k| y.extent.mentions(&b.binders[k].sym)) {
-                return false;
+                return None;
             }
             let extent = left.size(&x.extent);
             if !self.sizes.entails(&facts, &Cond::eq(&extent, &right.size(&y.extent))) {
-                return false;
+                return None;
             }
-            let index = Size::sym(&fresh.sym(&x.sym));
+            let sym = fresh.sym(&x.sym);
+            let index = Size::sym(&sym);
+            indices.push(sym);
             facts.push(Cond::within(&Size::zero(), &index, &extent));
             left = left.with_size(&x.sym, index.clone());
             right = right.with_size(&y.sym, index);
@@ -370,7 +415,23 @@ impl ValueProver {
         let (left, right) = (left.term(&a.body, &mut fresh), right.term(&b.body, &mut fresh));
         let inner =
             ValueGoal { facts: &facts, left: &left, right: &right, written: None, directed: false, ..*goal };
-        matches!(self.nested(&inner, depth + 1), Ok(ValueAnswer::Equal(_)))
+        match self.nested(&inner, depth + 1) {
+            Ok(ValueAnswer::Equal(proof)) => {
+                Some(Merge { first: a.clone(), second: b.clone(), order, indices, left, right, proof })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn is_proved(answer: &Result<ValueAnswer, Reason>) -> bool {
+    matches!(answer, Ok(ValueAnswer::Equal(_)))
+}
+
+fn rewritten(left: Vec<Rewrite>, right: Vec<Rewrite>, rest: Proof) -> Proof {
+    match left.is_empty() && right.is_empty() {
+        true => rest,
+        false => Proof::Rewritten { left, right, rest: Box::new(rest) },
     }
 }
 

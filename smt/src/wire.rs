@@ -59,6 +59,43 @@ pub(crate) fn greeted(line: &str) -> Option<&str> {
     line.strip_prefix(GREETING)?.strip_prefix(' ')
 }
 
+/// What a line asks.
+#[derive(Clone, Copy)]
+pub(crate) enum Asking<'q> {
+    Built(&'q Query),
+    /// SMT-LIB text, to whose watched terms nobody asks the values.
+    Text(&'q str),
+}
+
+impl Asking<'_> {
+    /// The line, without its end; `number` tells equal questions apart.
+    pub(crate) fn line(self, number: u64, budget: Budget) -> String {
+        match self {
+            Asking::Built(query) => question(number, query, budget),
+            Asking::Text(text) => {
+                format!("text {number} {} {} {}", budget.rlimit, budget.timeout_ms, escaped(text))
+            }
+        }
+    }
+
+    /// How many values an answer has.
+    pub(crate) fn watched(self) -> usize {
+        match self {
+            Asking::Built(query) => query.watched.len(),
+            Asking::Text(_) => 0,
+        }
+    }
+}
+
+/// The text of a line that asks one.
+pub(crate) fn read_text(line: &str) -> Option<(String, Budget)> {
+    let mut words = line.strip_prefix("text ")?.split(' ');
+    let _number = words.next()?;
+    let budget = Budget { rlimit: words.next()?.parse().ok()?, timeout_ms: words.next()?.parse().ok()? };
+    let text = plain(words.next()?)?;
+    words.next().is_none().then_some((text, budget))
+}
+
 /// A question's line, without its end; `number` tells equal questions apart.
 pub(crate) fn question(number: u64, query: &Query, budget: Budget) -> String {
     let mut line = format!("ask {number} {} {}", budget.rlimit, budget.timeout_ms);

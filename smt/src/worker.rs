@@ -33,9 +33,12 @@ pub fn serve() -> io::Result<()> {
         process::exit(0);
     })?;
     for line in questions {
-        let question = wire::read_question(&line);
-        let (query, budget) = question.ok_or_else(|| io::Error::other("this is no question"))?;
-        writeln!(out, "{}", wire::answer(&line, &Z3.check(&query, budget)))?;
+        let answer = match (wire::read_question(&line), wire::read_text(&line)) {
+            (Some((query, budget)), _) => Z3.check(&query, budget),
+            (None, Some((text, budget))) => Z3.check_text(&text, budget, None),
+            (None, None) => return Err(io::Error::other("this is no question")),
+        };
+        writeln!(out, "{}", wire::answer(&line, &answer))?;
         out.flush()?;
     }
     Ok(())

@@ -5,6 +5,8 @@
 //! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
 //! stays unusable.
 
+use std::time::Instant;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use z3::ast::{Ast, BV, Bool, Dynamic, Int, Real};
@@ -27,6 +29,38 @@ impl Backend for Z3 {
             settled => settled,
         }
     }
+
+    fn check_text(&self, text: &str, budget: Budget, _deadline: Option<Instant>) -> Answer {
+        let half = budget.halved();
+        match attempt_text(text, half, || Tactic::new("smt").solver()) {
+            Answer::Unknown(why) => match attempt_text(text, half, z3::Solver::new) {
+                Answer::Unknown(_) => Answer::Unknown(why),
+                settled => settled,
+            },
+            settled => settled,
+        }
+    }
+}
+
+fn attempt_text(text: &str, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+    with_z3_config(&Config::new(), move || {
+        let solver = make();
+        limit(&solver, budget);
+        // A part that Z3 cannot read is not asserted, which excludes nothing.
+        solver.from_string(text);
+        match solver.check() {
+            SatResult::Unsat => Answer::Unsat,
+            SatResult::Sat => Answer::Sat(Vec::new()),
+            SatResult::Unknown => Answer::Unknown(reason(&Query::new(), solver.get_reason_unknown())),
+        }
+    })
+}
+
+fn limit(solver: &z3::Solver, budget: Budget) {
+    let mut params = Params::new();
+    params.set_u32("timeout", budget.timeout_ms);
+    params.set_u32("rlimit", budget.rlimit);
+    solver.set_params(&params);
 }
 
 /// One check in a context of its own.
@@ -34,10 +68,7 @@ fn attempt(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
     with_z3_config(&Config::new(), move || {
         let terms = build(query);
         let solver = make();
-        let mut params = Params::new();
-        params.set_u32("timeout", budget.timeout_ms);
-        params.set_u32("rlimit", budget.rlimit);
-        solver.set_params(&params);
+        limit(&solver, budget);
         for id in &query.asserts {
             solver.assert(as_bool(&terms[id.index()]));
         }

@@ -12,7 +12,7 @@ use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::term::{Binder, Lit, Monoid, Term, Var};
 use rtv_semantics::types::Type;
 use rtv_smt::{
-    Answer, Backend, Budget, Errors, Method, Query, Reason, SizeSolver, Solver, ValueAnswer, ValueGoal,
+    Answer, Backend, Budget, Errors, Proof, Query, Reason, SizeSolver, Solver, ValueAnswer, ValueGoal,
     ValueProver,
 };
 
@@ -416,10 +416,8 @@ fn reductions_with_equal_bodies_are_equal() {
     };
     let claim = both_ways();
     for mode in [EXACT, REASSOC, REAL] {
-        assert_eq!(
-            claim.answer(mode, &dot(0, &n, &i, false), &dot(1, &n, &i, false)),
-            ValueAnswer::Equal(Method::Syntactic)
-        );
+        let answer = claim.answer(mode, &dot(0, &n, &i, false), &dot(1, &n, &i, false));
+        assert!(matches!(answer, ValueAnswer::Equal(Proof::Same)), "{answer:?}");
         claim.holds(mode, &dot(0, &n, &i, false), &dot(1, &n, &i, true));
         claim.open(mode, &dot(0, &n, &i, false), &dot(1, &m, &i, true));
         let same = both_ways().given(&[Cond::eq(&m, &n)]);
@@ -708,7 +706,7 @@ fn an_unknown_proves_nothing() {
             errors: Errors::Compared,
             written: None,
         };
-        assert_eq!(prover.prove(&goal), ValueAnswer::Unknown(reason));
+        assert!(matches!(prover.prove(&goal), ValueAnswer::Unknown(why) if why == reason));
         assert!(prover.text(&goal).expect("encodes").contains("(check-sat)"));
     }
 }

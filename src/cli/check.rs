@@ -3,6 +3,7 @@
 mod listener;
 mod only;
 mod questions;
+mod remember;
 mod watch;
 mod workers;
 
@@ -20,6 +21,7 @@ use rtv_smt::Pool;
 
 use crate::cli::effort::Effort;
 use crate::cli::interrupt;
+use crate::ledger::Noted;
 use crate::nearest::nearest;
 use crate::project::{Project, SourceMap};
 use crate::report::{Reporter, Require};
@@ -56,7 +58,7 @@ pub struct Check {
     /// Fail where a claim is less than this, even if no more is expected of it
     #[arg(long, value_enum)]
     require: Option<Require>,
-    /// Write each question to the solver into this folder, as SMT-LIB
+    /// Write each question to the solver into this folder, as SMT-LIB; the cache is not used
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
     /// Say at the end what the run cost
@@ -65,12 +67,23 @@ pub struct Check {
     /// Check again what changes, until interrupted
     #[arg(long, conflicts_with = "core")]
     watch: bool,
+    /// Take verdicts from the ledger alone; what it does not say is an error
+    #[arg(long, conflicts_with_all = ["types", "tests", "core", "dump"])]
+    locked: bool,
+    /// Write what is found into the ledgers of the files
+    #[arg(long, conflicts_with_all = ["types", "tests", "core", "locked", "watch"])]
+    update_ledger: bool,
+    /// Decide everything anew, and keep nothing
+    #[arg(long)]
+    no_cache: bool,
 }
 
 /// The files of a run, ready to be checked.
 struct Loaded {
     sources: Arc<SourceMap>,
     modules: Vec<Module>,
+    /// The file of each.
+    paths: Vec<PathBuf>,
     /// Claims of files that do not parse.
     broken: usize,
 }
@@ -101,7 +114,7 @@ impl Check {
         let (mut project, found) = Project::load(&self.files);
         reporter.run_started("check", &project.names());
         found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
-        let (mut modules, mut broken) = (Vec::new(), 0);
+        let (mut modules, mut paths, mut broken) = (Vec::new(), Vec::new(), 0);
         for unit in std::mem::take(&mut project.units) {
             let parses = !unit.parsed.diagnostics.iter().any(Diagnostic::is_error);
             let (module, found) = Module::new(unit.file, unit.parsed);
@@ -111,11 +124,12 @@ impl Check {
                 let found = found.iter().chain(&module.directives);
                 found.for_each(|found| reporter.diagnostic(&project.sources, found));
                 modules.push(module);
+                paths.push(unit.path);
             } else {
                 broken += module.claims().count();
             }
         }
-        Loaded { sources: Arc::new(project.sources), modules, broken }
+        Loaded { sources: Arc::new(project.sources), modules, paths, broken }
     }
 
     fn print_core(&self, loaded: &Loaded, reporter: &mut Reporter) {
@@ -128,7 +142,7 @@ impl Check {
     }
 
     fn claims(&self, loaded: Loaded, pool: &Arc<Pool>, watched: &mut Watched, reporter: &mut Reporter) {
-        let Loaded { sources, modules, broken } = loaded;
+        let Loaded { sources, modules, paths, broken } = loaded;
         let mut wanted = self.selected(&modules);
         if wanted.is_empty() && !self.only.is_empty() {
             reporter.fault(&nothing_selected(&self.only, &modules));
@@ -143,23 +157,27 @@ impl Check {
         };
         let (stage, jobs) = (self.stage(), self.jobs(wanted.len()));
         let (effort, pool) = (self.effort.clone(), pool.clone());
-        let work = Work { modules, wanted, stage, effort, pool, questions: questions.clone() };
+        let known = self.known(&modules, &paths, reporter);
+        let noted = self.update_ledger.then(Noted::default);
+        let work = Work { modules, wanted, stage, effort, pool, questions, known, noted };
+        let work = Arc::new(work);
         reporter.measure(total);
         reporter.require(self.require);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
         let mut telling =
             Telling { reporter, sources: &sources, deciding, proving, told: 0, finished: BTreeMap::new() };
-        workers::check(&Arc::new(work), jobs, &mut telling);
+        workers::check(&work, jobs, &mut telling);
         let Telling { told, finished, .. } = telling;
-        questions.failure().iter().for_each(|found| reporter.fault(found));
+        work.questions.failure().iter().for_each(|found| reporter.fault(found));
         if interrupt::heard() {
             reporter.interrupted(total.saturating_sub(told));
         }
         reporter.not_checked(broken);
         reporter.unchanged(&watched.unchanged(finished));
+        self.remember(&work, &sources, &paths, reporter);
         reporter.run_finished();
         if self.stats {
-            reporter.statistics(&questions.counts());
+            reporter.statistics(&work.questions.counts());
         }
     }
 

@@ -7,6 +7,8 @@ use clap::Args;
 use rtv_proofs::{Checker, Settings, Stage};
 use rtv_smt::{Budget, DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Observer, Pool};
 
+use crate::ledger::Limits;
+
 /// More MiB than any machine has.
 const MOST_MEMORY_MIB: u64 = 1 << 32;
 
@@ -47,6 +49,13 @@ impl Effort {
 
     pub fn checker(&self, stage: Stage, pool: Arc<Pool>, observer: Observer) -> Checker {
         Checker::in_workers(self.settings(stage), pool, observer)
+    }
+
+    /// As it is recorded with a verdict.
+    pub fn limits(&self) -> Limits {
+        let Settings { seed, samples, budget, timeout, .. } = self.settings(Stage::Proofs);
+        let timeout_ms = timeout.map_or(u64::MAX, |limit| limit.as_millis() as u64);
+        Limits { seed, samples, timeout_ms, rlimit: budget.rlimit, memory: self.memory }
     }
 
     fn settings(&self, stage: Stage) -> Settings {

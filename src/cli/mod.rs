@@ -1,5 +1,6 @@
 //! The verbs and the flags they share; one file per verb.
 
+mod cache;
 mod check;
 mod claim;
 mod effort;
@@ -68,6 +69,8 @@ enum Verb {
     Replay(replay::Replay),
     /// List the operators
     Ops(ops::Ops),
+    /// Where the project's cache is, and what it holds
+    Cache(cache::Cache),
     /// Versions, solver and backends
     Info(info::Info),
     /// Answers the questions of another process of rtv
@@ -114,6 +117,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
+        Verb::Cache(cache) => cache.run(&mut reporter),
         Verb::Info(info) => info.run(&mut reporter),
         Verb::Solve => solve::run(&mut reporter),
     }

@@ -21,7 +21,7 @@ const MAX_FOLDERS: usize = 64;
 /// below them, sorted; nothing named means the project, or else the current folder. What
 /// cannot be looked at is left out, and told.
 pub fn find(named: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
-    let project = [project_folder()];
+    let project = [project_folder().unwrap_or_else(|| PathBuf::from("."))];
     let named = if named.is_empty() { &project[..] } else { named };
     let (mut found, mut seen, mut faults) = (Vec::new(), BTreeSet::new(), Vec::new());
     for path in named {
@@ -56,14 +56,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Diagnostic> {
     Ok(bytes)
 }
 
-/// The nearest folder upwards with a project file, or the current one.
-fn project_folder() -> PathBuf {
-    let here = PathBuf::from(".");
-    let Ok(folder) = std::env::current_dir() else {
-        return here;
-    };
-    let project = folder.ancestors().find(|f| f.join(PROJECT_FILE).is_file());
-    project.filter(|p| *p != folder).map_or(here, Path::to_path_buf)
+/// The nearest folder upwards of the current one with a project file.
+pub fn project_folder() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    let project = project_above(&here)?;
+    Some(if project == here { PathBuf::from(".") } else { project.to_path_buf() })
+}
+
+/// The nearest folder with a project file among a folder and those above it.
+pub fn project_above(folder: &Path) -> Option<&Path> {
+    folder.ancestors().find(|folder| folder.join(PROJECT_FILE).is_file())
 }
 
 /// Every source file below a folder, by name; hidden folders and build folders are left

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
-use rtv_proofs::{ClaimResult, Expectation, Verdict};
+use rtv_proofs::{ClaimResult, Expectation, Provenance, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 
@@ -78,6 +78,8 @@ pub struct Tally {
     pub by_verdict: BTreeMap<Verdict, usize>,
     /// Those of `by_verdict` that are not proved and were not to be.
     pub as_expected: BTreeMap<Verdict, usize>,
+    /// Those that were not decided in this run.
+    pub provenance: BTreeMap<Provenance, usize>,
     /// Where types alone were asked for.
     pub typed: usize,
     /// Beside `claims`.
@@ -93,6 +95,9 @@ impl Tally {
     pub fn count(&mut self, claim: &ClaimResult) {
         self.claims += 1;
         *self.by_verdict.entry(claim.verdict).or_default() += 1;
+        if claim.provenance != Provenance::Decided {
+            *self.provenance.entry(claim.provenance).or_default() += 1;
+        }
         if claim.verdict == claim.expected.verdict && as_expected(claim) && claim.verdict != Verdict::Proved {
             *self.as_expected.entry(claim.verdict).or_default() += 1;
         }

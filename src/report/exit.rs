@@ -27,6 +27,8 @@ impl Exit {
             // A failed assertion, and errors of evaluation.
             405 | 600..=699 => Exit::Refuted,
             710..=719 => Exit::Internal,
+            // A claim of which the ledger says nothing.
+            820 => Exit::Undecided,
             800..=899 => Exit::Usage,
             _ => Exit::Program,
         }

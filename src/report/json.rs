@@ -67,6 +67,7 @@ enum Line<'a> {
         code: Option<String>,
         samples: u64,
         seconds: f64,
+        from: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         counterexample: Option<Box<Refutation>>,
     },
@@ -84,6 +85,7 @@ enum Line<'a> {
         still_open: &'a [String],
         verdicts: BTreeMap<&'static str, usize>,
         as_expected: BTreeMap<&'static str, usize>,
+        from: BTreeMap<&'static str, usize>,
         errors: usize,
         exit: u8,
         seconds: f64,
@@ -190,6 +192,7 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
         code: claim.code.map(|code| code.to_string()),
         samples: claim.samples,
         seconds: claim.seconds,
+        from: claim.provenance.name(),
         counterexample: claim.counterexample.as_ref().map(|found| Box::new(found.into())),
     }
     .text()
@@ -218,6 +221,7 @@ pub fn run_finished(tally: &Tally, errors: usize, exit: Exit, seconds: f64) -> S
         still_open: &tally.still_open,
         verdicts: named(&tally.by_verdict),
         as_expected: named(&tally.as_expected),
+        from: tally.provenance.iter().map(|(from, count)| (from.name(), *count)).collect(),
         errors,
         exit: exit.code(),
         seconds,

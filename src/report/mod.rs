@@ -242,6 +242,18 @@ impl Reporter {
         }
     }
 
+    /// Ledgers were written, with so many claims; so many others are not as expected.
+    pub fn ledger_written(&mut self, claims: usize, left_out: usize) {
+        if self.quiet {
+            return;
+        }
+        let left_out = match left_out {
+            0 => String::new(),
+            count => format!(", {count} not as expected left out"),
+        };
+        self.result(&format!("  ledger: {}{left_out}", text::counted(claims, "claim")));
+    }
+
     /// Begins again, for another run after this one.
     pub fn again(&mut self) {
         self.exit = Exit::Success;

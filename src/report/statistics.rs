@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rtv_proofs::ClaimResult;
+use rtv_proofs::{ClaimResult, Provenance};
 use rtv_smt::Answer;
 use serde::Serialize;
 
@@ -51,6 +51,9 @@ pub struct Spent {
 
 impl Spent {
     pub fn count(&mut self, claim: &ClaimResult) {
+        if claim.provenance != Provenance::Decided {
+            return;
+        }
         self.inputs += claim.samples;
         let at = self.slowest.partition_point(|(_, seconds)| *seconds >= claim.seconds);
         self.slowest.insert(at, (claim.name.clone(), claim.seconds));

@@ -128,11 +128,14 @@ pub fn totals(tally: &Tally, errors: usize, seconds: f64) -> String {
     if tally.not_checked > 0 {
         text.push_str(&format!("; {} not checked", counted(tally.not_checked, "claim")));
     }
+    for (from, count) in &tally.provenance {
+        text.push_str(&format!("   ({count} from {})", from.name()));
+    }
     text.push_str(&format!("   {seconds:.1} s\n"));
     text
 }
 
-fn counted(count: usize, what: &str) -> String {
+pub fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -153,7 +156,7 @@ fn paint(text: &str, color: u8, colored: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use rtv_proofs::{Contract, Expectation, Finding};
+    use rtv_proofs::{Contract, Expectation, Finding, Provenance};
     use rtv_semantics::diag::{Code, Span};
 
     use super::super::Exit;
@@ -175,6 +178,7 @@ mod tests {
             counterexample: None,
             samples: 0,
             seconds: 0.0,
+            provenance: Provenance::Decided,
         }
     }
 

@@ -4,11 +4,13 @@
 //!
 //! * `RTV_BLESS=1` writes what was found into the files of `rtl/` as what is expected.
 
+mod cache;
 mod cli;
 mod crosscheck;
 mod files;
 mod folder;
 mod golden;
+mod ledger;
 mod pages;
 mod run;
 mod samples;

@@ -307,7 +307,7 @@ fn the_first_output_of_the_readme_is_real() {
     let readme = fs::read_to_string(root().join("README.md")).expect("UTF-8");
     let first = fs::read_to_string(root().join("examples/first.rtl")).expect("UTF-8");
     assert!(blocks(&readme, "rtl").contains(&first), "README.md shows examples/first.rtl");
-    let script = format!("cd '{}' && rtv check examples/first.rtl -v", root().display());
+    let script = format!("cd '{}' && rtv check examples/first.rtl -v --no-cache", root().display());
     let output = shown(&shell(&script, &Folder::new("pages-readme")));
     assert!(readme.contains(output.trim_end()), "README.md shows another output than\n{output}");
 }

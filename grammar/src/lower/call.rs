@@ -3,6 +3,7 @@
 use super::assign::same_type;
 use super::bind::Bound;
 use super::defs::{Entry, Origin};
+use super::operator::UNNAMED;
 use super::value::Value;
 use super::{Frame, Lower, MAX_CALL_DEPTH, MAX_INSTANCES, Result, Stop, fail};
 use crate::ast::{self, Clause, Ident};
@@ -21,10 +22,15 @@ pub(super) struct Arguments {
 }
 
 impl Lower<'_> {
-    /// Calls the operator of this name on values.
+    /// Calls an operator that a sign, a property or a condition means.
     pub(super) fn call_operator(&mut self, name: &str, args: Vec<Value>, span: Span) -> Result<Value> {
+        debug_assert!(UNNAMED.contains(&name), "`{name}` is called without being named");
+        self.call_by_name(&Ident { name: name.to_string(), span }, args, span)
+    }
+
+    pub(super) fn call_by_name(&mut self, name: &Ident, args: Vec<Value>, span: Span) -> Result<Value> {
         let args = Arguments { positional: args.into_iter().map(|v| (v, span)).collect(), named: Vec::new() };
-        self.call_named(&Ident { name: name.to_string(), span }, args, span)
+        self.call_named(name, args, span)
     }
 
     /// Calls what a name means: a user's function or an operator.

@@ -503,7 +503,7 @@ fn is_tensor_literal(list: &[Value]) -> bool {
 
 /// The row that a function name calls on scalars: the table's own names, and
 /// `max`, `min` of two.
-fn scalar_function(name: &str) -> Option<Scalar> {
+pub fn scalar_function(name: &str) -> Option<Scalar> {
     match name {
         "max" => Some(Scalar::Maximum),
         "min" => Some(Scalar::Minimum),

@@ -234,7 +234,7 @@ impl<'a> Lower<'a> {
             let op = op.parts.last().expect("invariant: a path has parts").clone();
             let values = def.params.iter().filter_map(|p| self.lookup(&p.name.name).cloned());
             let values = values.collect();
-            reference = Some(self.call_operator(&op.name, values, op.span)?);
+            reference = Some(self.call_by_name(&op, values, op.span)?);
         }
         let Some(reference) = reference else {
             return Err(Diagnostic::error(

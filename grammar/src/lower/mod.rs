@@ -31,7 +31,9 @@ mod tuple;
 mod value;
 
 pub use defs::{Defs, Entry, Library, Origin};
+pub use expr::scalar_function;
 pub use item::{Choice, Ranks, dtype_variables, has_rank_variables, rank_text};
+pub use operator::UNNAMED;
 pub use test::{Given, OuterCall, class_of};
 
 use rtv_semantics::diag::{Code, Diagnostic, Span};

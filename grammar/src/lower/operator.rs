@@ -20,6 +20,32 @@ use rtv_semantics::types::Type;
 /// Exponents of sizes beyond this are refused.
 const MAX_SIZE_POWER: u32 = 64;
 
+/// The operators that a text can mean without their names: those of signs, of `.T` and
+/// `.mT`, and of a condition on a whole tensor. What a text rests on includes them.
+pub const UNNAMED: [&str; 21] = [
+    "logical_or",
+    "logical_and",
+    "logical_not",
+    "eq",
+    "ne",
+    "le",
+    "ge",
+    "lt",
+    "gt",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "matmul",
+    "pow",
+    "neg",
+    "t",
+    "transpose",
+    "all",
+];
+
 /// The operator a symbol stands for.
 pub(super) fn operator_name(op: BinaryOp) -> &'static str {
     match op {

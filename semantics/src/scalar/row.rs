@@ -41,6 +41,16 @@ pub struct Row {
 }
 
 impl Row {
+    /// All that the row says in words and numbers, so not its functions: two rows of one
+    /// text are read alike by whoever reasons about them.
+    pub fn text(&self) -> String {
+        let Row { name, arity, accepts, meaning, derivative, facts, unpinned, ulp, .. } = self;
+        format!(
+            "{name} {arity} {accepts:?} {meaning:?} {derivative:?} {facts:?} {unpinned:?} {ulp} {}",
+            self.is_test()
+        )
+    }
+
     /// Whether the result is a bool.
     pub fn is_test(&self) -> bool {
         matches!(self.float, FloatFn::Test(_) | FloatFn::Compare(_))

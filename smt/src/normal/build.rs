@@ -13,16 +13,25 @@ use rtv_semantics::term::{Binder, Monoid, Term};
 use std::collections::BTreeSet;
 
 use super::field::merged;
-use super::monomial::{Algebra, Monomial, integer_literal, number_of};
+use super::monomial::{Monomial, integer_literal, number_of};
 use super::{Normal, ranges};
+use crate::proof::Algebra;
 
 impl Normal<'_> {
-    /// The combination as a term of the type of `like`.
-    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: Algebra, like: &Term) -> Term {
+    /// The combination as a term of the type of `like`, and the binders of each monomial
+    /// that are counted from their ends.
+    pub(super) fn build(
+        &mut self,
+        monomials: Vec<Monomial>,
+        algebra: Algebra,
+        like: &Term,
+    ) -> (Term, Vec<Vec<usize>>) {
         let (span, dtype) = (like.span(), like.dtype());
-        let oriented = monomials.into_iter().map(|monomial| self.oriented(monomial)).collect();
-        let mut parts = match algebra {
-            Algebra::Ring => self.products(oriented, dtype, span),
+        let (oriented, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
+            monomials.into_iter().map(|monomial| self.oriented(monomial)).unzip();
+        let mut parts: Vec<Term> = match algebra {
+            Algebra::Ring if self.field => self.products(&oriented, dtype, span),
+            Algebra::Ring => oriented.iter().map(|m| self.product(m, dtype, span)).collect(),
             Algebra::Monoid(op) => {
                 let part =
                     |m| self.extreme(op, m, dtype, span).unwrap_or_else(|| reduction(op, m, dtype, span));
@@ -32,17 +41,18 @@ impl Normal<'_> {
         parts.sort_by_key(alpha_key);
         let combine = algebra.op().scalar();
         let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
-        joined.unwrap_or_else(|| algebra.op().neutral(dtype, span))
+        (joined.unwrap_or_else(|| algebra.op().neutral(dtype, span)), reversed)
     }
 
     /// The monomials as products, those that differ by a number only put together.
-    fn products(&mut self, monomials: Vec<Monomial>, dtype: DType, span: Span) -> Vec<Term> {
+    fn products(&mut self, monomials: &[Monomial], dtype: DType, span: Span) -> Vec<Term> {
         let mut collected: Vec<(BigRational, Term)> = Vec::new();
         for monomial in monomials {
-            let unit = self.product(&monomial, dtype, span);
+            let unit = Monomial { coefficient: BigRational::one(), ..monomial.clone() };
+            let unit = self.product(&unit, dtype, span);
             match collected.iter_mut().find(|(_, other)| alpha_eq(other, &unit)) {
-                Some((number, _)) => *number += monomial.coefficient,
-                None => collected.push((monomial.coefficient, unit)),
+                Some((number, _)) => *number += &monomial.coefficient,
+                None => collected.push((monomial.coefficient.clone(), unit)),
             }
         }
         collected.retain(|(number, _)| !number.is_zero());
@@ -57,8 +67,8 @@ impl Normal<'_> {
         collected.into_iter().map(scaled).collect()
     }
 
-    /// A product of the factors without binders, and one sum for each independent group
-    /// of binders; without the number.
+    /// A product of the coefficient, the factors without binders, and one sum for each
+    /// independent group of binders.
     fn product(&mut self, monomial: &Monomial, dtype: DType, span: Span) -> Term {
         let (loose, groups) = self.separated(monomial);
         let mut factors = loose.factors;
@@ -75,8 +85,13 @@ impl Normal<'_> {
             let body = guarded(&part.guards, body, integer_literal(0.into(), dtype, span));
             factors.push(Term::reduce(Monoid::Sum, part.binders, body, span));
         }
-        let mut factors = merged(factors);
+        if self.field {
+            factors = merged(factors);
+        }
         factors.sort_by_key(alpha_key);
+        if !monomial.coefficient.is_one() {
+            factors.insert(0, coefficient(&monomial.coefficient, dtype, span));
+        }
         let whole = multiplied(factors, dtype, span);
         guarded(&loose.guards, whole, integer_literal(0.into(), dtype, span))
     }

@@ -10,7 +10,8 @@ use rtv_semantics::term::Term;
 
 use super::Normal;
 use super::field::{inverse, inverse_of};
-use super::monomial::{Algebra, Monomial};
+use super::monomial::Monomial;
+use crate::proof::Algebra;
 
 /// Divisors that both sides are multiplied by.
 const MAX_DENOMINATORS: usize = 4;
@@ -26,10 +27,10 @@ impl Normal<'_> {
             let Some(divisor) = left.iter().chain(&right).find_map(divisor) else { return false };
             // The inverse is tame where it stands, which may be in an empty range only.
             let tame = self.is_tame(&divisor) && self.is_tame(&inverse(&divisor));
-            let parts = tame.then(|| self.monomials(&divisor, Algebra::Ring)).flatten();
+            let parts = tame.then(|| self.polynomials(&divisor)).flatten();
             let Some(parts) = parts else { return false };
             let (l, r) =
-                (self.multiplied(&left, &divisor, &parts), self.multiplied(&right, &divisor, &parts));
+                (self.times_divisor(&left, &divisor, &parts), self.times_divisor(&right, &divisor, &parts));
             if l.len().max(r.len()) > MAX_PRODUCTS {
                 return false;
             }
@@ -42,7 +43,7 @@ impl Normal<'_> {
     }
 
     /// One side times the divisor, which is the sum of the `parts`.
-    fn multiplied(&mut self, side: &[Monomial], divisor: &Term, parts: &[Monomial]) -> Vec<Monomial> {
+    fn times_divisor(&mut self, side: &[Monomial], divisor: &Term, parts: &[Monomial]) -> Vec<Monomial> {
         let mut products = Vec::new();
         for monomial in side {
             let cancels = |factor: &Term| inverse_of(factor).is_some_and(|inner| alpha_eq(inner, divisor));
@@ -54,7 +55,7 @@ impl Normal<'_> {
                 }
                 None => {
                     let copies = parts.iter().map(|part| self.copied(part, SymKind::Index));
-                    products.extend(copies.map(|part| monomial.times(&part)));
+                    products.extend(copies.map(|part| monomial.product(&part)));
                 }
             }
         }

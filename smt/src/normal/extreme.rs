@@ -20,8 +20,9 @@ use rtv_semantics::term::{Form, Fun, Monoid, Term};
 
 use super::build::{guarded, reduction};
 use super::known::Sign;
-use super::monomial::{Algebra, Monomial};
+use super::monomial::Monomial;
 use super::{Normal, ranges};
+use crate::proof::Algebra;
 
 /// `scale * op of the rest + free`.
 struct Affine {
@@ -43,13 +44,18 @@ impl Normal<'_> {
     ) -> Option<Term> {
         let extremum = matches!(op, Monoid::Max | Monoid::Min);
         let [element] = monomial.factors.as_slice() else { return None };
-        if !extremum || self.mode != Mode::Real || !dtype.is_float() || monomial.binders.is_empty() {
+        if !self.field
+            || !extremum
+            || self.mode != Mode::Real
+            || !dtype.is_float()
+            || monomial.binders.is_empty()
+        {
             return None;
         }
         let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
-        let parts = self.given(inside.clone(), |normal| normal.monomials(element, Algebra::Ring))?;
+        let parts = self.given(inside.clone(), |normal| normal.polynomials(element))?;
         let affine = self.affine(op, monomial, parts, span)?;
-        let rest = self.given(inside.clone(), |normal| normal.build(affine.rest, Algebra::Ring, element));
+        let rest = self.given(inside.clone(), |normal| normal.build(affine.rest, Algebra::Ring, element).0);
         let mapped = self.mapped(affine.op, monomial, &rest, &inside);
         let plain = affine.free.is_empty() && affine.scale.is_one();
         let inner = match mapped {
@@ -61,9 +67,9 @@ impl Normal<'_> {
                 vec![Monomial::of(vec![Term::reduce(affine.op, monomial.binders.clone(), body, span)])]
             }
         };
-        let mut all: Vec<Monomial> = inner.iter().map(|part| affine.scale.times(part)).collect();
+        let mut all: Vec<Monomial> = inner.iter().map(|part| affine.scale.product(part)).collect();
         all.extend(affine.free);
-        Some(self.build(all, Algebra::Ring, element))
+        Some(self.build(all, Algebra::Ring, element).0)
     }
 
     /// Takes apart what the elements are.
@@ -73,7 +79,7 @@ impl Normal<'_> {
         let (free, mut rest): (Vec<Monomial>, Vec<Monomial>) = parts.into_iter().partition(outside);
         for part in &free {
             let tame = part.guards.is_empty() && {
-                let term = self.build(vec![part.clone()], Algebra::Ring, &whole.factors[0]);
+                let term = self.build(vec![part.clone()], Algebra::Ring, &whole.factors[0]).0;
                 self.is_tame(&term)
             };
             tame.then_some(())?;
@@ -144,10 +150,10 @@ impl Normal<'_> {
         self.given(inside.to_vec(), |normal| normal.is_tame(argument) && normal.is_tame(element))
             .then_some(())?;
         let span = element.span();
-        let inner = self.term(&Term::reduce(op, whole.binders.clone(), argument.clone(), span));
+        let inner = self.term(&Term::reduce(op, whole.binders.clone(), argument.clone(), span)).0;
         let mapped = Term::scalar(*fun, vec![inner], span);
         // One of the elements, so it is tame, whether that can be shown again or not.
-        Some(self.monomials(&mapped, Algebra::Ring).unwrap_or_else(|| vec![Monomial::of(vec![mapped])]))
+        Some(self.polynomials(&mapped).unwrap_or_else(|| vec![Monomial::of(vec![mapped])]))
     }
 }
 

@@ -16,17 +16,40 @@ use rtv_semantics::term::{Form, Fun, Term};
 
 use super::Normal;
 use super::build::{coefficient, multiplied};
-use super::monomial::{Algebra, Monomial, integer_literal, number_of};
+use super::monomial::{Monomial, integer_literal, number_of};
+use crate::proof::Algebra;
 
 impl Normal<'_> {
+    /// The monomials of a term in the ring.
+    pub(super) fn polynomials(&mut self, term: &Term) -> Option<Vec<Monomial>> {
+        self.monomials(term, Algebra::Ring).map(|read| read.monomials)
+    }
+
     /// The term as a polynomial in tame factors, whether it has reductions or not.
     fn polynomial(&mut self, term: &Term) -> Option<Term> {
-        let monomials = self.monomials(term, Algebra::Ring)?;
-        Some(self.build(monomials, Algebra::Ring, term))
+        let monomials = self.polynomials(term)?;
+        Some(self.build(monomials, Algebra::Ring, term).0)
+    }
+
+    /// A quotient or an exponential of reals as monomials.
+    pub(super) fn calculated(&mut self, term: &Term) -> Option<Vec<Monomial>> {
+        let Form::Call(Fun::Scalar(fun), args) = term.form() else { return None };
+        if !term.dtype().is_float() {
+            return None;
+        }
+        match (fun, args.as_slice()) {
+            (Scalar::Div, [a, b]) => {
+                let inverse = self.inverse(b)?;
+                Some(self.polynomials(a)?.iter().map(|m| m.product(&inverse)).collect())
+            }
+            (Scalar::Reciprocal, [a]) => Some(vec![self.inverse(a)?]),
+            (Scalar::Exp, [a]) => Some(vec![self.exponential_of(a)?]),
+            _ => None,
+        }
     }
 
     /// `1/divisor`, if the inverse of each of its factors is tame.
-    pub(super) fn inverse(&mut self, divisor: &Term) -> Option<Monomial> {
+    fn inverse(&mut self, divisor: &Term) -> Option<Monomial> {
         let divisor = self.polynomial(divisor)?;
         let (number, factors) = split(&divisor);
         if number.is_zero() {
@@ -50,7 +73,7 @@ impl Normal<'_> {
     }
 
     /// `exp` of a sum, so that a part without binders can leave a sum.
-    pub(super) fn exponential(&mut self, exponent: &Term) -> Option<Monomial> {
+    fn exponential_of(&mut self, exponent: &Term) -> Option<Monomial> {
         let exponent = self.polynomial(exponent)?;
         let mut parts = Vec::new();
         summands(&exponent, &mut parts);

@@ -24,9 +24,10 @@ use rtv_semantics::subst::{Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Reduce, Term};
 
 use super::equations::{Values, equations, operands, skeleton, solved};
-use super::monomial::{Algebra, Monomial};
+use super::monomial::Monomial;
 use super::{Normal, ranges};
 use crate::encode::divisors;
+use crate::proof::Algebra;
 
 /// Monomials of one frame.
 const MAX_ROWS: usize = 12;
@@ -102,8 +103,8 @@ impl Normal<'_> {
         algebras.extend(self.algebras(right));
         algebras.dedup();
         algebras.into_iter().any(|algebra| {
-            let sides =
-                self.monomials(left, algebra).and_then(|l| Some((l, self.monomials(right, algebra)?)));
+            let mut side = |term| self.monomials(term, algebra).map(|read| read.monomials);
+            let sides = side(left).and_then(|left| Some((left, side(right)?)));
             sides.is_some_and(|(left, right)| {
                 self.balanced(left.clone(), right.clone(), algebra)
                     || (algebra == Algebra::Ring && self.balanced_over(left, right))

@@ -9,7 +9,8 @@ use rtv_semantics::term::Term;
 use super::Normal;
 use crate::encode::{Data, Enc, Encoder, Known};
 use crate::instances::instances;
-use crate::query::Id;
+use crate::proof::Tame;
+use crate::query::{Id, Query};
 
 /// A sign that is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,19 +23,25 @@ pub(super) enum Sign {
 impl Normal<'_> {
     /// Finite, defined and free of errors.
     pub(super) fn is_tame(&self, factor: &Term) -> bool {
-        self.never(factor, wild)
+        self.tame(factor).is_some()
+    }
+
+    /// The same, and why.
+    pub(super) fn tame(&self, factor: &Term) -> Option<Tame> {
+        self.never(factor, wild).map(|question| Tame { question })
     }
 
     /// The sign of a real factor that is tame.
     pub(super) fn sign(&self, factor: &Term) -> Option<Sign> {
         let outside = |contrary: fn(&mut Encoder, Id, Id) -> Id| {
-            self.never(factor, |probe, enc| {
+            let shown = self.never(factor, |probe, enc| {
                 let Data::Real { val, .. } = enc.data else { return vec![probe.q.bool(true)] };
                 let zero = probe.q.ratio(0, 1);
                 let mut flags = wild(probe, enc);
                 flags.push(contrary(probe, val, zero));
                 flags
-            })
+            });
+            shown.is_some()
         };
         if outside(|probe, val, zero| probe.q.le(val, zero)) {
             return Some(Sign::Positive);
@@ -49,18 +56,22 @@ impl Normal<'_> {
         self.sign(factor) == Some(Sign::Positive)
     }
 
-    /// Whether none of the flags of an encoded factor can be true.
-    fn never(&self, factor: &Term, flags: impl Fn(&mut Encoder, Enc) -> Vec<Id>) -> bool {
-        let without = self.refuted(factor, &flags, &[]);
-        without || (!self.hypotheses.is_empty() && self.refuted(factor, &flags, self.hypotheses))
+    /// Whether none of the flags of an encoded factor can be true, and the question that was
+    /// asked, if one was.
+    fn never(&self, factor: &Term, flags: impl Fn(&mut Encoder, Enc) -> Vec<Id>) -> Option<Option<Query>> {
+        let without = self.excluded(factor, &flags, &[]);
+        match self.hypotheses.is_empty() {
+            true => without,
+            false => without.or_else(|| self.excluded(factor, &flags, self.hypotheses)),
+        }
     }
 
-    fn refuted(
+    fn excluded(
         &self,
         factor: &Term,
         flags: &impl Fn(&mut Encoder, Enc) -> Vec<Id>,
         hypotheses: &[Term],
-    ) -> bool {
+    ) -> Option<Option<Query>> {
         let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
         let mut probe = Encoder::new(self.mode, known);
         let yes = probe.q.bool(true);
@@ -70,9 +81,9 @@ impl Normal<'_> {
             let (range, _) = probe.sizes.cond(&mut probe.q, &range);
             probe.assume(range, &instance);
         }
-        let Ok(enc) = probe.term(factor) else { return false };
+        let enc = probe.term(factor).ok()?;
         let flags = flags(&mut probe, enc);
-        probe.excludes(&flags)
+        probe.excluded(&flags)
     }
 }
 

@@ -6,8 +6,8 @@
 //! sums are split at `+`, at guards and at range borders, binders that a guard fixes
 //! are gone, independent parts are pulled out.
 //!
-//! Invariant: under the facts and the hypotheses on values the result has the value of the
-//! term, undefined values and errors included. Two algebras:
+//! Invariant: under the facts the result has the value of the term, undefined values
+//! and errors included. Two algebras:
 //! * `Ring` — integers, and reals where every factor is shown to be finite, defined and
 //!   free of errors: products distribute, numbers are coefficients.
 //! * `Monoid` — any commutative monoid: one factor per monomial, nothing distributes.
@@ -15,6 +15,9 @@
 //!   `+` in reassoc mode, and the extended reals with their absorbing undefined value.
 //!
 //! Float sums in exact mode are ordered and stay as they are.
+//!
+//! Two strengths: [`normal`] tells each step, so that it can be checked again;
+//! [`calculated`] and [`reindexed`] do more, under hypotheses on values too, and do not.
 
 mod build;
 mod denominator;
@@ -37,8 +40,10 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
+use crate::proof::{Algebra, Combining};
 use crate::sizes::{SizeAnswer, SizeSolver};
-use monomial::Algebra;
+pub use monomial::Monomial;
+use monomial::Read;
 pub(crate) use monomial::number_of;
 
 /// Whether the elements of a reduction may be combined in any order.
@@ -51,8 +56,23 @@ pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
     }
 }
 
-/// The normal form of a scalar term under facts on sizes and hypotheses on values.
+/// The normal form of a scalar term under facts, and how it came about.
 pub(crate) fn normal(
+    term: &Term,
+    mode: Mode,
+    facts: &[Cond],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> (Term, Combining) {
+    if !has_reduction(term) {
+        return (term.clone(), Combining::Kept);
+    }
+    Normal::new(mode, facts, None, sizes, fresh).term(term)
+}
+
+/// The normal form under hypotheses on values too, of reals with quotients, exponentials
+/// and extremes; see `field.rs` and `extreme.rs`.
+pub(crate) fn calculated(
     term: &Term,
     mode: Mode,
     facts: &[Cond],
@@ -60,10 +80,10 @@ pub(crate) fn normal(
     sizes: &Arc<SizeSolver>,
     fresh: &mut Fresh,
 ) -> Term {
-    if !has_reduction(term) {
-        return term.clone();
+    match has_reduction(term) {
+        true => Normal::new(mode, facts, Some(hypotheses), sizes, fresh).term(term).0,
+        false => term.clone(),
     }
-    Normal::new(mode, facts, hypotheses, sizes, fresh).term(term)
 }
 
 /// Whether two scalar terms are reductions of the same elements under other indices.
@@ -76,7 +96,7 @@ pub(crate) fn reindexed(
     fresh: &mut Fresh,
 ) -> bool {
     sides.into_iter().any(has_reduction)
-        && Normal::new(mode, facts, hypotheses, sizes, fresh).reindexed(sides[0], sides[1])
+        && Normal::new(mode, facts, Some(hypotheses), sizes, fresh).reindexed(sides[0], sides[1])
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
@@ -85,7 +105,10 @@ const MAX_WORK: usize = 3_000;
 pub(crate) struct Normal<'f> {
     mode: Mode,
     facts: Vec<Cond>,
+    /// Known of values where the field calculates.
     hypotheses: &'f [Term],
+    /// Whether steps are taken that are not told.
+    field: bool,
     sizes: Arc<SizeSolver>,
     fresh: &'f mut Fresh,
     work: usize,
@@ -97,27 +120,37 @@ pub(crate) struct Normal<'f> {
 const MAX_OPEN: u32 = 8;
 
 impl<'f> Normal<'f> {
+    /// With hypotheses it calculates.
     fn new(
         mode: Mode,
         facts: &[Cond],
-        hypotheses: &'f [Term],
+        hypotheses: Option<&'f [Term]>,
         sizes: &Arc<SizeSolver>,
         fresh: &'f mut Fresh,
     ) -> Normal<'f> {
+        let field = hypotheses.is_some();
+        let hypotheses = hypotheses.filter(|_| mode == Mode::Real).unwrap_or_default();
         let (facts, sizes) = (facts.to_vec(), sizes.clone());
-        Normal { mode, facts, hypotheses, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }
+        Normal { mode, facts, hypotheses, field, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }
     }
 
-    fn term(&mut self, term: &Term) -> Term {
+    fn term(&mut self, term: &Term) -> (Term, Combining) {
         if self.work == 0 || !has_reduction(term) {
-            return term.clone();
+            return (term.clone(), Combining::Kept);
         }
         for algebra in self.algebras(term) {
-            if let Some(monomials) = self.monomials(term, algebra) {
-                return self.build(monomials, algebra, term);
+            if let Some(Read { monomials, how }) = self.monomials(term, algebra) {
+                let (after, reversed) = self.build(monomials, algebra, term);
+                let combined = Combining::Combined { algebra, reading: how, reversed, after: after.clone() };
+                return (after, combined);
             }
         }
         self.inside(term)
+    }
+
+    fn terms(&mut self, terms: &[Term]) -> (Vec<Term>, Combining) {
+        let (terms, how) = terms.iter().map(|term| self.term(term)).unzip();
+        (terms, Combining::Inside(how))
     }
 
     /// The algebras in which the head of the term combines, the stronger one first.
@@ -130,7 +163,7 @@ impl<'f> Normal<'f> {
                     Monoid::Sum
                 }
                 (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, Category::Float)
-                    if self.mode == Mode::Real =>
+                    if self.field && self.mode == Mode::Real =>
                 {
                     return vec![Algebra::Ring];
                 }
@@ -158,50 +191,53 @@ impl<'f> Normal<'f> {
     }
 
     /// The term with its parts in normal form.
-    fn inside(&mut self, term: &Term) -> Term {
+    fn inside(&mut self, term: &Term) -> (Term, Combining) {
         let span = term.span();
         match term.form() {
             Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => {
-                self.negation(&args[0], term)
+                let (after, how) = self.negation(&args[0], term);
+                (after, Combining::Negated(Box::new(how)))
             }
             Form::Call(Fun::Scalar(fun), args) => {
-                let real = self.mode == Mode::Real && term.dtype().is_float();
+                let real = self.field && self.mode == Mode::Real && term.dtype().is_float();
                 if let (Scalar::Log, true) = (fun, real)
                     && let Some(sum) = self.logarithm(&args[0])
                 {
-                    return self.term(&sum);
+                    return (self.term(&sum).0, Combining::Calculated);
                 }
-                let args = args.iter().map(|arg| self.term(arg)).collect();
-                Term::scalar(*fun, args, span)
+                let (args, how) = self.terms(args);
+                (Term::scalar(*fun, args, span), how)
             }
             Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => {
-                Term::cast(*dtype, self.term(&args[0]), span)
+                let (mut args, how) = self.terms(args);
+                (Term::cast(*dtype, args.remove(0), span), how)
             }
             Form::Read(base, index) => {
-                let index = index.iter().map(|i| self.term(i)).collect();
-                Term::read(base.clone(), index, span)
+                let (index, how) = self.terms(index);
+                (Term::read(base.clone(), index, span), how)
             }
             Form::If(cond, then, other) => {
                 let (truth, falsity) = match cond.as_cond() {
                     Some(cond) => (vec![cond.clone()], vec![cond.negated()]),
                     None => (Vec::new(), Vec::new()),
                 };
-                let cond = self.term(cond);
-                let then = self.given(truth, |normal| normal.term(then));
-                let other = self.given(falsity, |normal| normal.term(other));
-                Term::if_(cond, then, other, span)
+                let (cond, in_cond) = self.term(cond);
+                let (then, in_then) = self.given(truth, |normal| normal.term(then));
+                let (other, in_other) = self.given(falsity, |normal| normal.term(other));
+                (Term::if_(cond, then, other, span), Combining::Inside(vec![in_cond, in_then, in_other]))
             }
             Form::Reduce(reduce) => {
                 let (binders, body) = self.opened(reduce);
-                let body = self.given(ranges(&binders), |normal| normal.term(&body));
-                Term::reduce(reduce.op, binders, body, span)
+                let (body, how) = self.given(ranges(&binders), |normal| normal.term(&body));
+                let under = Combining::Under(binders.clone(), Box::new(how));
+                (Term::reduce(reduce.op, binders, body, span), under)
             }
-            _ => term.clone(),
+            _ => (term.clone(), Combining::Kept),
         }
     }
 
     /// `not any p = all not p` and `not all p = any not p`.
-    fn negation(&mut self, inner: &Term, term: &Term) -> Term {
+    fn negation(&mut self, inner: &Term, term: &Term) -> (Term, Combining) {
         let span = term.span();
         let not = |t: &Term| match t.form() {
             Form::Call(Fun::Scalar(Scalar::LogicalNot), args) if args.len() == 1 => args[0].clone(),
@@ -213,7 +249,10 @@ impl<'f> Normal<'f> {
                 let dual = Term::reduce(dual, binders.clone(), not(body), span);
                 self.term(&dual)
             }
-            _ => not(&self.term(inner)),
+            _ => {
+                let (inner, how) = self.term(inner);
+                (not(&inner), how)
+            }
         }
     }
 

@@ -16,19 +16,13 @@ use super::field::merged;
 use super::{Normal, ranges};
 use crate::cases::{decided, first_condition, is_total};
 use crate::encode::divisors;
+use crate::proof::{Algebra, Combining, ReadAs, Reading, Tame};
 
 /// Monomials of one combination.
 const MAX_MONOMIALS: usize = 48;
 
 /// Conditions that one factor is split at.
 const MAX_SPLITS: usize = 6;
-
-/// How monomials combine; see the head of `normal`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Algebra {
-    Ring,
-    Monoid(Monoid),
-}
 
 impl Algebra {
     pub fn op(self) -> Monoid {
@@ -46,15 +40,49 @@ impl Algebra {
 
 /// `reduce over binders of (if guards then coefficient * factors else neutral)`.
 #[derive(Clone, Debug)]
-pub(super) struct Monomial {
+pub struct Monomial {
     pub binders: Vec<Binder>,
     pub guards: Vec<Cond>,
     pub coefficient: BigRational,
     pub factors: Vec<Term>,
 }
 
+/// The monomials of a term, and how they were read.
+pub(super) struct Read {
+    pub monomials: Vec<Monomial>,
+    pub how: Reading,
+}
+
+impl Read {
+    pub fn of(monomials: Vec<Monomial>, how: ReadAs) -> Read {
+        Read { monomials, how: Reading { how, kept: None } }
+    }
+
+    /// The monomials of two terms.
+    fn joined(mut self, other: Read, how: fn(Box<Reading>, Box<Reading>) -> ReadAs) -> Read {
+        self.monomials.extend(other.monomials);
+        Read::of(self.monomials, how(Box::new(self.how), Box::new(other.how)))
+    }
+
+    /// Only the monomials that count, which `keep` finds.
+    fn restricted(mut self, keep: Vec<usize>) -> Read {
+        if keep.len() < self.monomials.len() {
+            self.monomials = keep.iter().map(|&at| self.monomials[at].clone()).collect();
+            self.how.kept = Some(keep);
+        }
+        self
+    }
+
+    fn opposite(mut self) -> Read {
+        for monomial in &mut self.monomials {
+            monomial.coefficient = -monomial.coefficient.clone();
+        }
+        self
+    }
+}
+
 impl Monomial {
-    pub fn of(factors: Vec<Term>) -> Monomial {
+    pub(super) fn of(factors: Vec<Term>) -> Monomial {
         Monomial { binders: Vec::new(), guards: Vec::new(), coefficient: BigRational::one(), factors }
     }
 
@@ -62,23 +90,29 @@ impl Monomial {
         Monomial { coefficient, ..Monomial::of(Vec::new()) }
     }
 
-    pub fn times(&self, other: &Monomial) -> Monomial {
+    fn times(&self, other: &Monomial) -> Monomial {
         Monomial {
             binders: [self.binders.as_slice(), &other.binders].concat(),
             guards: [self.guards.as_slice(), &other.guards].concat(),
             coefficient: &self.coefficient * &other.coefficient,
-            factors: merged([self.factors.as_slice(), &other.factors].concat()),
+            factors: [self.factors.as_slice(), &other.factors].concat(),
         }
     }
 
+    /// The product, with inverses cancelled and exponentials put together.
+    pub(super) fn product(&self, other: &Monomial) -> Monomial {
+        let product = self.times(other);
+        Monomial { factors: merged(product.factors), ..product }
+    }
+
     /// The same reduced over further binders, outside of its own.
-    pub fn over(mut self, binders: &[Binder]) -> Monomial {
+    pub(super) fn over(mut self, binders: &[Binder]) -> Monomial {
         self.binders.splice(0..0, binders.iter().cloned());
         self
     }
 
     /// The number 1.
-    pub fn is_one(&self) -> bool {
+    pub(super) fn is_one(&self) -> bool {
         self.coefficient.is_one()
             && self.binders.is_empty()
             && self.guards.is_empty()
@@ -86,7 +120,7 @@ impl Monomial {
     }
 
     /// Whether a symbol occurs, which is none of its own binders.
-    pub fn mentions(&self, sym: &Sym) -> bool {
+    pub(super) fn mentions(&self, sym: &Sym) -> bool {
         self.factors.iter().any(|f| free_syms(f).contains(sym))
             || self.guards.iter().any(|g| g.mentions(sym))
             || self.binders.iter().any(|b| b.extent.mentions(sym))
@@ -96,14 +130,17 @@ impl Monomial {
 impl Normal<'_> {
     /// The term as a combination; `None` if it is too large or a factor is not fit for
     /// the algebra.
-    pub(super) fn monomials(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
-        let mut all = self.read(term, algebra)?;
-        all.retain(|monomial| algebra != Algebra::Ring || !monomial.coefficient.is_zero());
+    pub(super) fn monomials(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
+        let mut read = self.read(term, algebra)?;
+        let counts = |at: &usize| algebra != Algebra::Ring || !read.monomials[*at].coefficient.is_zero();
+        let keep = (0..read.monomials.len()).filter(counts).collect();
+        read = read.restricted(keep);
         if algebra.is_idempotent() {
-            absorb(&mut all);
+            let keep = distinct(&read.monomials);
+            read = read.restricted(keep);
         }
-        self.spend(all.len())?;
-        (all.len() <= MAX_MONOMIALS).then_some(all)
+        self.spend(read.monomials.len())?;
+        (read.monomials.len() <= MAX_MONOMIALS).then_some(read)
     }
 
     /// Takes from the work allowed.
@@ -113,7 +150,7 @@ impl Normal<'_> {
         left.map(|_| ())
     }
 
-    fn read(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
+    fn read(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
         self.spend(1)?;
         match term.form() {
             Form::Reduce(reduce) if reduce.op == algebra.op() => return self.reduction(reduce, algebra),
@@ -124,9 +161,8 @@ impl Normal<'_> {
             }
             Form::Call(Fun::Scalar(fun), args) => match (fun, args.as_slice(), algebra) {
                 (fun, [a, b], _) if *fun == algebra.op().scalar() => {
-                    let mut all = self.monomials(a, algebra)?;
-                    all.extend(self.monomials(b, algebra)?);
-                    return Some(all);
+                    let left = self.monomials(a, algebra)?;
+                    return Some(left.joined(self.monomials(b, algebra)?, ReadAs::Both));
                 }
                 (Scalar::LogicalAnd, [a, b], Algebra::Monoid(Monoid::Any))
                 | (Scalar::LogicalOr, [a, b], Algebra::Monoid(Monoid::All)) => {
@@ -139,55 +175,50 @@ impl Normal<'_> {
                     }
                 }
                 (Scalar::Sub, [a, b], Algebra::Ring) => {
-                    let mut all = self.monomials(a, algebra)?;
-                    all.extend(negated(self.monomials(b, algebra)?));
-                    return Some(all);
+                    let left = self.monomials(a, algebra)?;
+                    return Some(left.joined(self.monomials(b, algebra)?.opposite(), ReadAs::Difference));
                 }
-                (Scalar::Neg, [a], Algebra::Ring) => return Some(negated(self.monomials(a, algebra)?)),
+                (Scalar::Neg, [a], Algebra::Ring) => {
+                    let Read { monomials, how } = self.monomials(a, algebra)?.opposite();
+                    return Some(Read::of(monomials, ReadAs::Opposite(Box::new(how))));
+                }
                 // What hangs on a condition is split at it before: see `factor`.
-                (Scalar::Exp, [a], Algebra::Ring) if is_field(term) && first_condition(a).is_none() => {
+                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, [.., last], Algebra::Ring)
+                    if self.field && first_condition(last).is_none() =>
+                {
+                    if let Some(monomials) = self.calculated(term) {
+                        return Some(Read::of(monomials, ReadAs::Calculated));
+                    }
+                }
+                (Scalar::Exp, [a], Algebra::Ring) if !self.field && term.dtype().is_float() => {
                     if let Some(split) = self.exponential(a) {
-                        return Some(vec![split]);
+                        return Some(split);
                     }
                 }
                 (Scalar::Mul, [a, b], Algebra::Ring) => {
-                    let (left, right) = (self.monomials(a, algebra)?, self.monomials(b, algebra)?);
-                    if left.len() * right.len() > MAX_MONOMIALS {
-                        return None;
-                    }
-                    let pairs = left.iter().flat_map(|m| right.iter().map(|n| m.times(n)));
-                    return Some(pairs.collect());
-                }
-                (Scalar::Div, [a, b], Algebra::Ring) if is_field(term) && first_condition(b).is_none() => {
-                    if let Some(inverse) = self.inverse(b) {
-                        let all = self.monomials(a, algebra)?;
-                        return Some(all.iter().map(|m| m.times(&inverse)).collect());
-                    }
-                }
-                (Scalar::Reciprocal, [a], Algebra::Ring)
-                    if is_field(term) && first_condition(a).is_none() =>
-                {
-                    if let Some(inverse) = self.inverse(a) {
-                        return Some(vec![inverse]);
-                    }
+                    return self.multiplied(a, b, algebra);
                 }
                 _ => {}
             },
             Form::Call(Fun::Cast(dtype), args) if algebra == Algebra::Ring => {
                 if let Some(size) = args[0].as_size().filter(|size| divisors(size).is_empty()) {
-                    return Some(converted(size, *dtype, term.span()));
+                    return Some(Read::of(converted(size, *dtype, term.span()), ReadAs::Size));
                 }
             }
             Form::Lit(_) if alpha_eq(term, &algebra.op().neutral(term.dtype(), term.span())) => {
-                return Some(Vec::new());
+                return Some(Read::of(Vec::new(), ReadAs::Neutral));
             }
             Form::Lit(lit) => {
                 if let Some(number) = number(lit, term.dtype()) {
                     match algebra {
-                        Algebra::Ring => return Some(vec![Monomial::number(number)]),
+                        Algebra::Ring => {
+                            return Some(Read::of(vec![Monomial::number(number)], ReadAs::Number));
+                        }
                         // A zero is dropped: the sign of zero does not count in the
                         // modes that reorder floats.
-                        Algebra::Monoid(Monoid::Sum) if number.is_zero() => return Some(Vec::new()),
+                        Algebra::Monoid(Monoid::Sum) if number.is_zero() => {
+                            return Some(Read::of(Vec::new(), ReadAs::Neutral));
+                        }
                         _ => {}
                     }
                 }
@@ -197,14 +228,45 @@ impl Normal<'_> {
         self.factor(term, algebra)
     }
 
-    fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Vec<Monomial>> {
-        let (binders, body) = self.opened(reduce);
-        let inner = self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
-        let mut all = Vec::new();
-        for monomial in inner {
-            all.extend(self.narrowed(monomial.over(&binders), algebra)?);
+    fn multiplied(&mut self, a: &Term, b: &Term, algebra: Algebra) -> Option<Read> {
+        let (left, right) = (self.monomials(a, algebra)?, self.monomials(b, algebra)?);
+        if left.monomials.len() * right.monomials.len() > MAX_MONOMIALS {
+            return None;
         }
-        Some(all)
+        let times = if self.field { Monomial::product } else { Monomial::times };
+        let pairs = left.monomials.iter().flat_map(|m| right.monomials.iter().map(|n| times(m, n)));
+        Some(Read::of(pairs.collect(), ReadAs::Product(Box::new(left.how), Box::new(right.how))))
+    }
+
+    /// `exp(a - b) = exp(a) * exp(-b)` for finite `a` and `b`, so that a part without
+    /// binders can leave a sum.
+    fn exponential(&mut self, exponent: &Term) -> Option<Read> {
+        let mut parts = Vec::new();
+        summands(exponent, false, &mut parts);
+        if parts.len() < 2 || !parts.iter().all(|part| self.is_tame(part)) {
+            return None;
+        }
+        let exp = |part: Term| {
+            let span = part.span();
+            Term::scalar(Scalar::Exp, vec![part], span)
+        };
+        let (parts, how): (Vec<Term>, Vec<Combining>) = parts.iter().map(|part| self.inside(part)).unzip();
+        let factors = parts.into_iter().map(exp).collect();
+        Some(Read::of(vec![Monomial::of(factors)], ReadAs::Exponential(how)))
+    }
+
+    fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Read> {
+        let (binders, body) = self.opened(reduce);
+        let Read { monomials: inner, how } =
+            self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
+        let (mut all, mut narrowing) = (Vec::new(), Vec::new());
+        for mut monomial in inner {
+            monomial.binders.splice(0..0, binders.iter().cloned());
+            let (parts, steps) = self.narrowed(monomial, algebra)?;
+            all.extend(parts);
+            narrowing.push(steps);
+        }
+        Some(Read::of(all, ReadAs::Reduction { binders, body: Box::new(how), narrowing }))
     }
 
     /// The operand that is a condition on sizes, and the other one if it may stay out where
@@ -217,30 +279,27 @@ impl Normal<'_> {
         pair(a, b).or_else(|| pair(b, a))
     }
 
-    fn branches(
-        &mut self,
-        cond: &Cond,
-        then: &Term,
-        other: &Term,
-        algebra: Algebra,
-    ) -> Option<Vec<Monomial>> {
-        let mut all = Vec::new();
-        for (guard, branch) in [(cond.clone(), then), (cond.clone().negated(), other)] {
+    fn branches(&mut self, cond: &Cond, then: &Term, other: &Term, algebra: Algebra) -> Option<Read> {
+        let (mut all, mut readings) = (Vec::new(), [None, None]);
+        let cases = [(cond.clone(), then), (cond.clone().negated(), other)];
+        for ((guard, branch), reading) in cases.into_iter().zip(&mut readings) {
             if self.holds(&guard.clone().negated()) {
                 continue;
             }
             let inside = self.given(vec![guard.clone()], |normal| normal.monomials(branch, algebra))?;
-            all.extend(inside.into_iter().map(|mut monomial| {
+            *reading = Some(Box::new(inside.how));
+            all.extend(inside.monomials.into_iter().map(|mut monomial| {
                 // First what leads here: an inner condition may only have a value under it.
                 monomial.guards.insert(0, guard.clone());
                 monomial
             }));
         }
-        Some(all)
+        let [holds, fails] = readings;
+        Some(Read::of(all, ReadAs::Branches { cond: cond.clone(), holds, fails }))
     }
 
     /// Anything else is one factor, split at the conditions on sizes inside it.
-    fn factor(&mut self, term: &Term, algebra: Algebra) -> Option<Vec<Monomial>> {
+    fn factor(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
         let mut splits = 0;
         let mut pending = vec![(Vec::new(), term.clone())];
         let mut all = Vec::new();
@@ -261,30 +320,35 @@ impl Normal<'_> {
             && guards.is_empty()
         {
             // A reduction by another function has a normal form of its own.
-            let whole = match whole.form() {
+            let (whole, inner) = match whole.form() {
                 Form::Reduce(_) => self.term(whole),
                 _ => self.inside(whole),
             };
-            if algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
+            if self.field && algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
                 return self.monomials(&whole, algebra);
             }
-            return self.fit(&whole, algebra).then(|| vec![Monomial::of(vec![whole])]);
+            let tame = self.fit(&whole, algebra)?;
+            return Some(Read::of(
+                vec![Monomial::of(vec![whole])],
+                ReadAs::Factor { inner: Box::new(inner), tame },
+            ));
         }
-        let mut monomials = Vec::new();
+        let (mut monomials, mut readings) = (Vec::new(), Vec::new());
         for (guards, term) in all {
             let inner = self.given(guards.clone(), |normal| normal.monomials(&term, algebra))?;
-            monomials.extend(inner.into_iter().map(|mut monomial| {
+            monomials.extend(inner.monomials.into_iter().map(|mut monomial| {
                 monomial.guards.splice(0..0, guards.iter().cloned());
                 monomial
             }));
+            readings.push((guards, inner.how));
         }
-        Some(monomials)
+        Some(Read::of(monomials, ReadAs::Split(readings)))
     }
 
     /// In a ring a factor must be finite, defined and free of errors, for all symbols
-    /// that satisfy the facts.
-    fn fit(&self, factor: &Term, algebra: Algebra) -> bool {
-        algebra != Algebra::Ring || self.is_tame(factor)
+    /// that satisfy the facts; why it is, where that is asked.
+    fn fit(&self, factor: &Term, algebra: Algebra) -> Option<Option<Tame>> {
+        if algebra == Algebra::Ring { self.tame(factor).map(Some) } else { Some(None) }
     }
 
     /// Whether no division in a condition can fail under the facts.
@@ -293,9 +357,19 @@ impl Normal<'_> {
     }
 }
 
-/// Whether the ring is that of the reals.
-fn is_field(term: &Term) -> bool {
-    term.dtype().is_float()
+/// The parts of a sum, each with its sign.
+fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
+    let span = term.span();
+    match term.form() {
+        Form::Call(Fun::Scalar(Scalar::Add), args) => args.iter().for_each(|a| summands(a, negative, into)),
+        Form::Call(Fun::Scalar(Scalar::Sub), args) if args.len() == 2 => {
+            summands(&args[0], negative, into);
+            summands(&args[1], !negative, into);
+        }
+        Form::Call(Fun::Scalar(Scalar::Neg), args) => args.iter().for_each(|a| summands(a, !negative, into)),
+        _ if negative => into.push(Term::scalar(Scalar::Neg, vec![term.clone()], span)),
+        _ => into.push(term.clone()),
+    }
 }
 
 /// Whether the ring looks inside the term.
@@ -318,38 +392,29 @@ fn converted(size: &Size, dtype: DType, span: Span) -> Vec<Monomial> {
     parts.collect()
 }
 
-/// Drops what is there anyhow: copies, or nothing, of an element that another monomial is.
-fn absorb(monomials: &mut Vec<Monomial>) {
-    let elements = |monomials: &[Monomial]| -> Vec<Option<Term>> {
-        let plain = |m: &Monomial| m.binders.is_empty() && m.guards.is_empty();
-        monomials.iter().map(|m| m.factors.first().filter(|_| plain(m)).cloned()).collect()
-    };
+/// The places of what is not there anyhow: copies, or nothing, of an element that another
+/// monomial is, can go.
+fn distinct(monomials: &[Monomial]) -> Vec<usize> {
+    let plain = |m: &Monomial| m.binders.is_empty() && m.guards.is_empty();
+    let element = |m: &Monomial| m.factors.first().filter(|_| plain(m)).cloned();
+    let mut kept: Vec<usize> = (0..monomials.len()).collect();
     let mut at = 0;
-    while let Some(monomial) = monomials.get(at) {
+    while let Some(&place) = kept.get(at) {
+        let monomial = &monomials[place];
         let copies = monomial.factors.first().filter(|factor| {
             let syms = free_syms(factor);
             monomial.binders.iter().all(|b| !syms.contains(&b.sym))
         });
-        let others = elements(monomials);
-        let there = |f: &Term| {
-            others
-                .iter()
-                .enumerate()
-                .any(|(k, other)| k != at && other.as_ref().is_some_and(|o| alpha_eq(o, f)))
+        let is = |other: &usize, f: &Term| {
+            *other != place && element(&monomials[*other]).is_some_and(|o| alpha_eq(&o, f))
         };
-        if copies.is_some_and(there) {
-            monomials.remove(at);
+        if copies.is_some_and(|f| kept.iter().any(|other| is(other, f))) {
+            kept.remove(at);
         } else {
             at += 1;
         }
     }
-}
-
-fn negated(mut monomials: Vec<Monomial>) -> Vec<Monomial> {
-    for monomial in &mut monomials {
-        monomial.coefficient = -monomial.coefficient.clone();
-    }
-    monomials
+    kept
 }
 
 /// The number that a literal or a quotient of literals is.

@@ -12,11 +12,9 @@ use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::Binder;
 
-use super::monomial::{Algebra, Monomial};
+use super::monomial::Monomial;
 use super::{Normal, ranges};
-
-/// Steps taken on one monomial and what it is split into.
-const MAX_STEPS: usize = 64;
+use crate::proof::{Algebra, Narrowing, Rule};
 
 /// Reductions over so few elements are written out.
 const FEW: i64 = 4;
@@ -24,30 +22,41 @@ const FEW: i64 = 4;
 /// Elements of one monomial that are written out.
 const MAX_WRITTEN: i64 = 8;
 
+/// Steps taken on one monomial and what it is split into.
+const MAX_STEPS: usize = 64;
+
 /// What a step made of a monomial.
 enum Step {
     Same(Monomial),
-    Changed(Monomial),
-    Split(Vec<Monomial>),
+    To(Rule, Vec<Monomial>),
 }
 
 impl Normal<'_> {
     /// The monomial with its guards used up as far as the facts allow; several where a
-    /// guard is a disjunction, none where the guards contradict the ranges.
-    pub(super) fn narrowed(&mut self, monomial: Monomial, algebra: Algebra) -> Option<Vec<Monomial>> {
-        let (mut pending, mut done, mut steps) = (vec![monomial], Vec::new(), 0);
+    /// guard is a disjunction, none where the guards contradict the ranges. With the steps
+    /// taken.
+    pub(super) fn narrowed(
+        &mut self,
+        monomial: Monomial,
+        algebra: Algebra,
+    ) -> Option<(Vec<Monomial>, Vec<Narrowing>)> {
+        let (mut pending, mut done, mut steps) = (vec![monomial], Vec::new(), Vec::new());
         while let Some(monomial) = pending.pop() {
-            steps += 1;
-            if steps > MAX_STEPS {
+            if steps.len() >= MAX_STEPS {
                 return None;
             }
             match self.step(monomial, algebra) {
-                Step::Same(monomial) => done.push(monomial),
-                Step::Changed(monomial) => pending.push(monomial),
-                Step::Split(parts) => pending.extend(parts.into_iter().rev()),
+                Step::Same(monomial) => {
+                    done.push(monomial);
+                    steps.push(Narrowing::Done);
+                }
+                Step::To(rule, parts) => {
+                    pending.extend(parts.iter().rev().cloned());
+                    steps.push(Narrowing::To(rule, parts));
+                }
             }
         }
-        Some(done)
+        Some((done, steps))
     }
 
     fn step(&mut self, monomial: Monomial, algebra: Algebra) -> Step {
@@ -56,8 +65,8 @@ impl Normal<'_> {
             other => return other,
         };
         for at in 0..monomial.binders.len() {
-            if let Some(step) = self.binder_step(&monomial, at, algebra) {
-                return step;
+            if let Some((rule, parts)) = self.binder_step(&monomial, at, algebra) {
+                return Step::To(rule, parts);
             }
         }
         Step::Same(monomial)
@@ -77,22 +86,22 @@ impl Normal<'_> {
             let all = [&ranges[..], before, after].concat();
             let fails = self.given(all, |normal| normal.holds(&guard.clone().negated()));
             if follows {
-                return Step::Changed(monomial);
+                return Step::To(Rule::Follows(at), vec![monomial]);
             }
             if fails {
-                return Step::Split(Vec::new());
+                return Step::To(Rule::Nothing, Vec::new());
             }
             match guard {
                 Cond::And(parts) => {
                     monomial.guards.splice(at..at, parts);
-                    return Step::Changed(monomial);
+                    return Step::To(Rule::Conjunction(at), vec![monomial]);
                 }
-                Cond::Or(parts) => return Step::Split(disjoint(&monomial, at, parts)),
+                Cond::Or(parts) => return alternatives(&monomial, at, parts),
                 // `p != 0` is `p > 0` or `p < 0`, where that narrows a binder.
                 Cond::NonZero(p) if monomial.binders.iter().any(|b| unit(&p, &b.sym).is_some()) => {
                     let (below, above) = (&-&p - &Size::one(), &p - &Size::one());
                     let parts = vec![Cond::non_neg(below), Cond::non_neg(above)];
-                    return Step::Split(disjoint(&monomial, at, parts));
+                    return alternatives(&monomial, at, parts);
                 }
                 guard => monomial.guards.insert(at, guard),
             }
@@ -101,7 +110,12 @@ impl Normal<'_> {
     }
 
     /// Removes or narrows a binder.
-    fn binder_step(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> Option<Step> {
+    fn binder_step(
+        &mut self,
+        monomial: &Monomial,
+        at: usize,
+        algebra: Algebra,
+    ) -> Option<(Rule, Vec<Monomial>)> {
         let Binder { sym, extent } = &monomial.binders[at];
         let others = monomial.binders.iter().enumerate().filter(|(k, _)| *k != at);
         if others.clone().any(|(_, b)| b.extent.mentions(sym)) {
@@ -112,19 +126,20 @@ impl Normal<'_> {
             (normal.holds(&Cond::le(extent, &Size::zero())), normal.holds(&Cond::eq(extent, &Size::one())))
         });
         if empty {
-            return Some(Step::Split(Vec::new()));
+            return Some((Rule::Nothing, Vec::new()));
         }
         if single {
-            return Some(Step::Changed(self.replaced(monomial, at, &Size::zero(), None)));
+            let only = self.replaced(monomial, at, &Size::zero(), None);
+            return Some((Rule::Value(at, Size::zero()), vec![only]));
         }
-        if let Some(count) = few(monomial, at) {
+        if let Some(count) = few(monomial, at).filter(|_| self.field) {
             let parts = (0..count).map(|k| self.replaced(monomial, at, &Size::from(k), None)).collect();
-            return Some(Step::Split(parts));
+            return Some((Rule::Each(at), parts));
         }
         if self.is_idle(monomial, at, algebra) {
             let mut smaller = monomial.clone();
             smaller.binders.remove(at);
-            return Some(Step::Changed(smaller));
+            return Some((Rule::Idle(at), vec![smaller]));
         }
         for guard in &monomial.guards {
             let (p, fixes) = match guard {
@@ -133,7 +148,7 @@ impl Normal<'_> {
                 _ => continue,
             };
             if fixes && let Some(changed) = self.multiples(monomial, at, p) {
-                return Some(Step::Changed(changed));
+                return Some(changed);
             }
             let Some((sign, rest)) = unit(p, sym) else { continue };
             if fixes {
@@ -145,7 +160,7 @@ impl Normal<'_> {
                 if !fixed.guards.iter().all(|g| self.total(g)) {
                     continue;
                 }
-                return Some(Step::Changed(fixed));
+                return Some((Rule::Value(at, value), vec![fixed]));
             }
             if monomial.binders.iter().any(|b| rest.mentions(&b.sym)) {
                 continue;
@@ -153,8 +168,10 @@ impl Normal<'_> {
             let narrowed =
                 if sign { self.kept_from(extent, &-&rest) } else { self.kept_up_to(extent, &rest) };
             if let Some((start, extent)) = narrowed {
-                let value = &Size::sym(sym) + &start;
-                return Some(Step::Changed(self.replaced(monomial, at, &value, Some(extent))));
+                let k = Size::sym(sym);
+                let (there, back) = (&k + &start, &k - &start);
+                let new = self.replaced(monomial, at, &there, Some(extent.clone()));
+                return Some((Rule::Reindexed { at, there, back, extent }, vec![new]));
             }
         }
         None
@@ -162,7 +179,7 @@ impl Normal<'_> {
 
     /// Of a range `k < n` only those with `d | k + c`: they are `d*q + s`, where `s` is the
     /// remainder of `-c`. That this is a bijection is checked both ways.
-    fn multiples(&mut self, monomial: &Monomial, at: usize, p: &Size) -> Option<Monomial> {
+    fn multiples(&mut self, monomial: &Monomial, at: usize, p: &Size) -> Option<(Rule, Vec<Monomial>)> {
         let Binder { sym, extent } = monomial.binders[at].clone();
         let (dividend, d) = divisibility(p)?;
         let (sign, rest) = unit(&dividend, &sym)?;
@@ -185,11 +202,11 @@ impl Normal<'_> {
         if !one_to_one {
             return None;
         }
-        let mut new = self.replaced(monomial, at, &there, Some(count));
+        let mut new = self.replaced(monomial, at, &there, Some(count.clone()));
         let known = [&self.facts[..], &ranges(&new.binders)].concat();
         let simple = |size: &Size| simplify::size(size, &known, &*self.sizes);
         new.guards = new.guards.iter().map(|g| g.map(&simple)).filter(|g| *g != Cond::True).collect();
-        Some(new)
+        Some((Rule::Reindexed { at, there, back, extent: count }, vec![new]))
     }
 
     /// A copy for each index changes nothing, and there is one.
@@ -231,8 +248,10 @@ impl Normal<'_> {
         new
     }
 
-    /// Binders run so that the first index they occur in increases.
-    pub(super) fn oriented(&mut self, mut monomial: Monomial) -> Monomial {
+    /// Binders run so that the first index they occur in increases; those that were counted
+    /// from their ends.
+    pub(super) fn oriented(&mut self, mut monomial: Monomial) -> (Monomial, Vec<usize>) {
+        let mut reversed = Vec::new();
         for at in 0..monomial.binders.len() {
             let Binder { sym, extent } = monomial.binders[at].clone();
             let falls = monomial.factors.iter().find_map(|f| slope(f, &sym)) == Some(false);
@@ -240,9 +259,10 @@ impl Normal<'_> {
             if falls && flat {
                 let value = &(&extent - &Size::one()) - &Size::sym(&sym);
                 monomial = self.replaced(&monomial, at, &value, Some(extent));
+                reversed.push(at);
             }
         }
-        monomial
+        (monomial, reversed)
     }
 }
 
@@ -265,17 +285,17 @@ fn divisibility(p: &Size) -> Option<(Size, Size)> {
 }
 
 /// The parts of a disjunction made disjoint, each in a copy of the monomial.
-fn disjoint(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Vec<Monomial> {
+fn alternatives(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Step {
     let mut copies = Vec::new();
     let mut before = Vec::new();
-    for part in parts {
+    for part in &parts {
         let mut copy = monomial.clone();
         copy.guards.insert(at, part.clone());
         copy.guards.extend(before.iter().cloned());
         copies.push(copy);
-        before.push(part.negated());
+        before.push(part.clone().negated());
     }
-    copies
+    Step::To(Rule::Alternatives(at, parts), copies)
 }
 
 /// `p = k + rest` (true) or `p = rest - k` (false), with no other `k` in `p`.

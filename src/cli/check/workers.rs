@@ -14,6 +14,7 @@ use rtv_smt::Pool;
 use super::questions::Questions;
 use crate::cli::STACK_BYTES;
 use crate::cli::effort::Effort;
+use crate::ledger::{Known, Noted};
 
 /// How often a listener is asked whether to go on while nothing happens.
 const TICK: Duration = Duration::from_millis(50);
@@ -28,6 +29,9 @@ pub struct Work {
     pub effort: Effort,
     pub pool: Arc<Pool>,
     pub questions: Arc<Questions>,
+    pub known: Known,
+    /// What is found, where it is to be written down.
+    pub noted: Option<Noted>,
 }
 
 /// What a worker says about an item.
@@ -117,7 +121,8 @@ fn worker(work: &Work, shared: &Shared, sender: &Sender<Message>) {
                 say(Some(Event::Started(name)));
             }
         }
-        let outcome = checker.item(module, *at);
+        let outcome = work.known.item(&checker, module, *at);
+        work.noted.iter().for_each(|noted| noted.note((*file, *at), &outcome));
         // Whether a function claims something is known when it is checked.
         if let [claim] = outcome.claims.as_slice()
             && claim.kind == ClaimKind::Calls

@@ -22,7 +22,7 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
     lines.push(verdict(result));
     for (contract, finding) in &result.contracts {
         let reason = finding.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        let method = match finding.method {
+        let method = match &*finding.method {
             "" => String::new(),
             method => format!(" by {method}"),
         };

@@ -1,0 +1,544 @@
+//! Conditions on sizes, decided anew: by linear arithmetic, else by the solvers.
+//!
+//! A product of symbols is one more unknown; a quotient `q = a // d` with `d >= 1` is one
+//! with `d*q <= a < d*q + d`. Beside the facts stand their products with the natural
+//! symbols that occur in products. What has no solution over the rationals has none.
+
+use super::leaves::Leaves;
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::{One, Signed, ToPrimitive, Zero};
+use rtv_semantics::entail::Cond;
+use rtv_semantics::size::{Atom, Monomial, Size, Sym};
+use rtv_smt::Budget;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Rows of one elimination, and those that products add.
+const MAX_ROWS: usize = 240;
+const MAX_PRODUCTS: usize = 60;
+
+/// Assignments that are tried against a goal.
+const TRIALS: u64 = 160;
+
+/// Alternatives of the facts that are told apart.
+const MAX_SPLITS: usize = 4;
+
+/// Decides conditions on sizes, each once.
+#[derive(Default)]
+pub struct Sizes {
+    known: HashMap<(Vec<Cond>, Cond), bool>,
+}
+
+impl Sizes {
+    /// Whether every assignment that satisfies the facts satisfies the goal.
+    pub fn entails(&mut self, facts: &[Cond], goal: &Cond, leaves: &mut Leaves<'_>) -> bool {
+        match goal {
+            Cond::True => return true,
+            Cond::And(parts) => return parts.iter().all(|part| self.entails(facts, part, leaves)),
+            _ => {}
+        }
+        let facts = near(facts, goal);
+        if facts.contains(goal) || facts.contains(&Cond::False) {
+            return true;
+        }
+        let goal = &divided(&facts, goal);
+        if *goal == Cond::True {
+            return true;
+        }
+        let key = (facts, goal.clone());
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        let holds = !fails_somewhere(&key.0, goal)
+            && (linear(&key.0, goal, MAX_SPLITS) || leaves.refuted(&question(&key.0, goal), Budget::ATTEMPT));
+        self.known.insert(key, holds);
+        holds
+    }
+}
+
+/// Whether some small numbers satisfy the facts and not the goal: then nothing needs to be
+/// proved.
+fn fails_somewhere(facts: &[Cond], goal: &Cond) -> bool {
+    let mut all = syms(goal);
+    facts.iter().for_each(|fact| all.extend(syms(fact)));
+    let all: Vec<Sym> = all.into_iter().collect();
+    // A full period of numbers that are no pattern.
+    let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut next = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..TRIALS).any(|trial| {
+        let most = 2 + trial / 32;
+        let values: BTreeMap<&Sym, i128> = all
+            .iter()
+            .map(|sym| {
+                let value = i128::from(next(most));
+                (sym, if sym.is_natural() || next(2) == 0 { value } else { -value })
+            })
+            .collect();
+        let holds = |cond: &Cond| cond.eval(&|sym| values.get(sym).copied());
+        facts.iter().all(|fact| holds(fact) == Some(true)) && holds(goal) != Some(true)
+    })
+}
+
+/// The goal with quotients that come out: `(d*e + c) // d` is `e` where `0 <= c < d`.
+fn divided(facts: &[Cond], goal: &Cond) -> Cond {
+    let plain: Vec<Cond> = facts.iter().filter(|fact| !has_quotient(fact)).cloned().collect();
+    let quotient = |atom: &Atom| {
+        let Atom::Div(a, d) = atom else { return None };
+        let [(by, one)] = d.terms() else { return None };
+        if !one.is_one() {
+            return None;
+        }
+        let (e, c) = split(a, by);
+        let natural = |p: &Size| linear(&plain, &Cond::non_neg(p.clone()), 0);
+        (natural(&c) && below(&plain, &c, by)).then_some(e)
+    };
+    goal.map(&|size| size.map_atoms(&quotient))
+}
+
+/// `a = by * e + c`, with every multiple of `by` in `e`.
+fn split(a: &Size, by: &Monomial) -> (Size, Size) {
+    let mut e = Size::zero();
+    for (monomial, coefficient) in a.terms() {
+        let mut rest: BTreeMap<&Atom, u32> = monomial.iter().map(|(atom, power)| (atom, *power)).collect();
+        let divides = by.iter().all(|(atom, power)| match rest.get_mut(atom) {
+            Some(there) if *there >= *power => {
+                *there -= power;
+                true
+            }
+            _ => false,
+        });
+        if divides {
+            let factors = rest.into_iter().flat_map(|(atom, power)| (0..power).map(move |_| atom));
+            let product = factors.map(|atom| Size::atom(atom.clone())).collect::<Vec<_>>();
+            e = &e + &Size::product(&product).scale(coefficient);
+        }
+    }
+    let whole = product_of(by);
+    let c = a - &(&whole * &e);
+    (e, c)
+}
+
+fn product_of(monomial: &Monomial) -> Size {
+    let factors = monomial.iter().flat_map(|(atom, power)| (0..*power).map(move |_| atom.clone()));
+    Size::product(&factors.map(Size::atom).collect::<Vec<_>>())
+}
+
+/// Whether `c < x * d`: for `c = d*e + r` with `0 <= r < d` and `e < x`, digit by digit.
+fn below(facts: &[Cond], c: &Size, by: &Monomial) -> bool {
+    if linear(facts, &Cond::lt(c, &product_of(by)), 0) {
+        return true;
+    }
+    let degree: u32 = degree(by);
+    degree > 1
+        && by.iter().enumerate().any(|(at, (x, _))| {
+            let mut rest = by.clone();
+            rest[at].1 -= 1;
+            rest.retain(|(_, power)| *power > 0);
+            let (e, r) = split(c, &rest);
+            linear(facts, &Cond::lt(&e, &Size::atom(x.clone())), 0)
+                && linear(facts, &Cond::non_neg(r.clone()), 0)
+                && below(facts, &r, &rest)
+        })
+}
+
+/// The facts that share symbols with the goal, also through others; conjunctions apart.
+fn near(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
+    let mut rest: Vec<(Cond, BTreeSet<Sym>)> = Vec::new();
+    let mut open: Vec<&Cond> = facts.iter().collect();
+    while let Some(fact) = open.pop() {
+        match fact {
+            Cond::And(parts) => open.extend(parts),
+            Cond::True => {}
+            fact => rest.push((fact.clone(), syms(fact))),
+        }
+    }
+    if *goal == Cond::False {
+        return rest.into_iter().map(|(fact, _)| fact).collect();
+    }
+    let (mut reached, mut kept) = (syms(goal), Vec::new());
+    loop {
+        let (new, far): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|(_, own)| own.is_empty() || !own.is_disjoint(&reached));
+        if new.is_empty() {
+            break;
+        }
+        for (fact, own) in new {
+            reached.extend(own);
+            kept.push(fact);
+        }
+        rest = far;
+    }
+    kept.sort();
+    kept.dedup();
+    kept
+}
+
+fn syms(cond: &Cond) -> BTreeSet<Sym> {
+    let mut set = BTreeSet::new();
+    cond.collect_syms(&mut set);
+    set
+}
+
+/// Whether facts and the negated goal have no rational solution, alternatives told apart.
+fn linear(facts: &[Cond], goal: &Cond, splits: usize) -> bool {
+    let alternatives = match goal {
+        Cond::Or(_) => None,
+        goal => Some(goal.clone().negated()),
+    };
+    let mut all = facts.to_vec();
+    match (alternatives, goal) {
+        (Some(Cond::Or(parts)), _) => {
+            return parts.into_iter().all(|part| {
+                let with = [facts, &[part]].concat();
+                impossible(&with, splits)
+            });
+        }
+        (Some(negated), _) => all.push(negated),
+        (None, Cond::Or(parts)) => all.extend(parts.iter().map(|part| part.clone().negated())),
+        (None, _) => return false,
+    }
+    impossible(&all, splits)
+}
+
+fn impossible(conds: &[Cond], splits: usize) -> bool {
+    let mut flat = Vec::new();
+    let mut open: Vec<Cond> = conds.to_vec();
+    while let Some(cond) = open.pop() {
+        match cond {
+            Cond::And(parts) => open.extend(parts),
+            Cond::False => return true,
+            other => flat.push(other),
+        }
+    }
+    let alternative = flat.iter().position(|cond| matches!(cond, Cond::Or(_) | Cond::NonZero(_)));
+    if infeasible(&flat) {
+        return true;
+    }
+    let Some(at) = alternative.filter(|_| splits > 0) else { return false };
+    let parts = match flat.remove(at) {
+        Cond::Or(parts) => parts,
+        Cond::NonZero(p) => {
+            vec![Cond::non_neg(&p - &Size::one()), Cond::non_neg(&-&p - &Size::one())]
+        }
+        _ => return false,
+    };
+    parts.into_iter().all(|part| impossible(&[&flat[..], &[part]].concat(), splits - 1))
+}
+
+/// `sum of coefficients times unknowns + constant >= 0`
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    coefficients: BTreeMap<usize, i128>,
+    constant: i128,
+}
+
+/// Whether the inequalities and equations have no solution; others are left out.
+fn infeasible(conds: &[Cond]) -> bool {
+    let mut sizes: Vec<Size> = Vec::new();
+    for cond in conds {
+        match cond {
+            Cond::NonNeg(p) => sizes.push(p.clone()),
+            Cond::Zero(p) => sizes.extend([p.clone(), -p]),
+            _ => {}
+        }
+    }
+    let positive = |d: &Size| {
+        d.as_const().is_some_and(|d| d.is_positive()) || {
+            let below = Cond::non_neg(-d);
+            let plain: Vec<Cond> = conds.iter().filter(|c| !has_quotient(c)).cloned().collect();
+            !plain.is_empty() && !has_quotient(&below) && infeasible(&[&plain[..], &[below]].concat())
+        }
+    };
+    let (mut seen, mut at) = (BTreeSet::new(), 0);
+    let mut multipliers: BTreeSet<Size> = BTreeSet::new();
+    while at < sizes.len() && sizes.len() < MAX_ROWS {
+        for (atom, _) in sizes[at].clone().terms().iter().flat_map(|(m, _)| m.clone()) {
+            if seen.insert(atom.clone()) {
+                define(&atom, &positive, &mut sizes, &mut multipliers);
+            }
+        }
+        at += 1;
+    }
+    let products = sizes.iter().flat_map(|p| p.terms()).filter(|(m, _)| degree(m) > 1);
+    multipliers.extend(products.flat_map(|(m, _)| m).filter_map(|(atom, _)| match atom {
+        Atom::Sym(sym) if sym.is_natural() => Some(Size::sym(sym)),
+        _ => None,
+    }));
+    let count = sizes.len();
+    'products: for by in &multipliers {
+        for k in 0..count {
+            if sizes.len() >= count + MAX_PRODUCTS {
+                break 'products;
+            }
+            if sizes[k].as_const().is_none() && sizes[k].terms().len() <= 4 {
+                sizes.push(&sizes[k] * by);
+            }
+        }
+    }
+    let mut unknowns: BTreeMap<Monomial, usize> = BTreeMap::new();
+    let mut rows: BTreeSet<Row> = BTreeSet::new();
+    for size in &sizes {
+        let Some(row) = row(size, &mut unknowns) else { continue };
+        rows.insert(row);
+    }
+    for (monomial, unknown) in &unknowns {
+        let natural = |atom: &Atom| matches!(atom, Atom::Sym(sym) if sym.is_natural());
+        if monomial.iter().all(|(atom, power)| natural(atom) || power % 2 == 0) {
+            rows.insert(Row { coefficients: BTreeMap::from([(*unknown, 1)]), constant: 0 });
+        }
+    }
+    eliminated(rows, unknowns.len())
+}
+
+fn degree(monomial: &Monomial) -> u32 {
+    monomial.iter().map(|(_, power)| *power).sum()
+}
+
+fn has_quotient(cond: &Cond) -> bool {
+    let (Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p)) = cond else { return true };
+    p.terms().iter().flat_map(|(m, _)| m).any(|(atom, _)| matches!(atom, Atom::Div(..)))
+}
+
+/// What an atom is, as inequalities.
+fn define(
+    atom: &Atom,
+    positive: &dyn Fn(&Size) -> bool,
+    sizes: &mut Vec<Size>,
+    multipliers: &mut BTreeSet<Size>,
+) {
+    let this = Size::atom(atom.clone());
+    match atom {
+        Atom::Sym(_) => {}
+        Atom::Div(a, d) if positive(d) => {
+            let product = d * &this;
+            sizes.push(a - &product);
+            sizes.push(&(&(&product + d) - a) - &Size::one());
+            if d.as_const().is_none() {
+                multipliers.insert(d.clone());
+                sizes.push(d - &Size::one());
+            }
+        }
+        Atom::Div(..) => {}
+        Atom::Min(a, b) => sizes.extend([a - &this, b - &this]),
+        Atom::Max(a, b) => sizes.extend([&this - a, &this - b]),
+    }
+}
+
+/// A polynomial as a row, its products as unknowns; with the greatest integer constant.
+fn row(size: &Size, unknowns: &mut BTreeMap<Monomial, usize>) -> Option<Row> {
+    let mut coefficients = BTreeMap::new();
+    let mut constant = BigInt::zero();
+    let mut content = BigInt::zero();
+    for (monomial, coefficient) in size.terms() {
+        if monomial.is_empty() {
+            constant = coefficient.clone();
+            continue;
+        }
+        content = content.gcd(coefficient);
+        let next = unknowns.len();
+        let unknown = *unknowns.entry(monomial.clone()).or_insert(next);
+        coefficients.insert(unknown, coefficient.clone());
+    }
+    if content.is_zero() {
+        content = BigInt::one();
+    }
+    let scaled = |value: &BigInt| value.div_floor(&content).to_i128();
+    let coefficients =
+        coefficients.iter().map(|(k, c)| Some((*k, scaled(c)?))).collect::<Option<BTreeMap<_, _>>>()?;
+    Some(Row { coefficients, constant: scaled(&constant)? })
+}
+
+/// Fourier-Motzkin: unknowns are eliminated one by one, the cheapest first, until a row
+/// says that a negative number is not negative.
+fn eliminated(mut rows: BTreeSet<Row>, unknowns: usize) -> bool {
+    let mut open: BTreeSet<usize> = (0..unknowns).collect();
+    loop {
+        if rows.iter().any(|row| row.coefficients.is_empty() && row.constant < 0) {
+            return true;
+        }
+        let cost = |unknown: &usize| {
+            let sign = |positive: bool| {
+                let has = |row: &&Row| row.coefficients.get(unknown).is_some_and(|c| (*c > 0) == positive);
+                rows.iter().filter(has).count()
+            };
+            sign(true) * sign(false)
+        };
+        let Some(next) = open.iter().copied().min_by_key(cost) else { return false };
+        open.remove(&next);
+        let (with, mut without): (Vec<Row>, Vec<Row>) =
+            rows.into_iter().partition(|row| row.coefficients.contains_key(&next));
+        let (up, down): (Vec<Row>, Vec<Row>) = with.into_iter().partition(|row| row.coefficients[&next] > 0);
+        for (low, high) in up.iter().flat_map(|low| down.iter().map(move |high| (low, high))) {
+            let Some(combined) = combined(low, high, next) else { continue };
+            without.push(combined);
+            if without.len() > MAX_ROWS {
+                return false;
+            }
+        }
+        rows = without.into_iter().collect();
+    }
+}
+
+/// The two rows added so that the unknown cancels; nothing on overflow.
+fn combined(low: &Row, high: &Row, unknown: usize) -> Option<Row> {
+    let (by_low, by_high) = (high.coefficients[&unknown].checked_neg()?, low.coefficients[&unknown]);
+    let mut coefficients: BTreeMap<usize, i128> = BTreeMap::new();
+    for (row, by) in [(low, by_low), (high, by_high)] {
+        for (k, c) in &row.coefficients {
+            let entry = coefficients.entry(*k).or_default();
+            *entry = entry.checked_add(c.checked_mul(by)?)?;
+        }
+    }
+    coefficients.retain(|_, c| *c != 0);
+    let constant = low.constant.checked_mul(by_low)?.checked_add(high.constant.checked_mul(by_high)?)?;
+    let content = coefficients.values().fold(0i128, |gcd, c| Integer::gcd(&gcd, c)).max(1);
+    coefficients.values_mut().for_each(|c| *c /= content);
+    Some(Row { coefficients, constant: Integer::div_floor(&constant, &content) })
+}
+
+/// The question whether the facts hold and the goal does not, as SMT-LIB text.
+pub fn question(facts: &[Cond], goal: &Cond) -> String {
+    let mut text = SizeText::default();
+    let facts: Vec<String> = facts.iter().map(|fact| text.truth(fact)).collect();
+    let goal = text.truth(goal);
+    let mut lines = text.declarations();
+    lines.extend(facts.into_iter().map(|fact| format!("(assert {fact})")));
+    lines.push(format!("(assert (not {goal}))"));
+    lines.push("(check-sat)".to_string());
+    format!("(set-logic ALL)\n{}\n", lines.join("\n"))
+}
+
+/// Sizes as integer terms of one text.
+#[derive(Default)]
+pub struct SizeText {
+    names: BTreeMap<Sym, String>,
+    quotients: Vec<((Size, Size), String)>,
+    lines: Vec<String>,
+}
+
+impl SizeText {
+    /// Declarations and definitions so far.
+    pub fn declarations(&self) -> Vec<String> {
+        self.lines.clone()
+    }
+
+    pub fn size(&mut self, size: &Size) -> String {
+        let mut parts = Vec::new();
+        for (monomial, coefficient) in size.terms() {
+            let mut factors = vec![integer(coefficient)];
+            for (atom, power) in monomial {
+                let atom = self.atom(atom);
+                factors.extend((0..*power).map(|_| atom.clone()));
+            }
+            parts.push(applied("*", factors));
+        }
+        match parts.len() {
+            0 => "0".to_string(),
+            _ => applied("+", parts),
+        }
+    }
+
+    fn atom(&mut self, atom: &Atom) -> String {
+        match atom {
+            Atom::Sym(sym) => self.sym(sym),
+            Atom::Min(a, b) | Atom::Max(a, b) => {
+                let (a, b) = (self.size(a), self.size(b));
+                let sign = if matches!(atom, Atom::Min(..)) { "<=" } else { ">=" };
+                format!("(ite ({sign} {a} {b}) {a} {b})")
+            }
+            Atom::Div(a, d) => {
+                let key = (a.clone(), d.clone());
+                if let Some((_, name)) = self.quotients.iter().find(|(known, _)| *known == key) {
+                    return name.clone();
+                }
+                let (a, d) = (self.size(a), self.size(d));
+                let name = format!("q{}", self.quotients.len());
+                self.lines.push(format!("(declare-const {name} Int)"));
+                self.lines.push(format!(
+                    "(assert (=> (>= {d} 1) (and (<= (* {d} {name}) {a}) (< {a} (+ (* {d} {name}) {d})))))"
+                ));
+                self.quotients.push((key, name.clone()));
+                name
+            }
+        }
+    }
+
+    fn sym(&mut self, sym: &Sym) -> String {
+        if let Some(name) = self.names.get(sym) {
+            return name.clone();
+        }
+        let name = format!("s{}", self.names.len());
+        self.lines.push(format!("(declare-const {name} Int)"));
+        if sym.is_natural() {
+            self.lines.push(format!("(assert (>= {name} 0))"));
+        }
+        self.names.insert(sym.clone(), name.clone());
+        name
+    }
+
+    /// When the condition is true: connectives stop at the first part that decides, and a
+    /// division by zero on the way there makes it neither true nor false.
+    pub fn truth(&mut self, cond: &Cond) -> String {
+        self.decided(cond, true)
+    }
+
+    fn decided(&mut self, cond: &Cond, truth: bool) -> String {
+        match cond {
+            Cond::True | Cond::False => ((*cond == Cond::True) == truth).to_string(),
+            Cond::NonNeg(p) => self.compared(">=", p, truth),
+            Cond::Zero(p) => self.compared("=", p, truth),
+            Cond::NonZero(p) => self.compared("=", p, !truth),
+            Cond::And(parts) | Cond::Or(parts) => {
+                let stops = matches!(cond, Cond::Or(_));
+                let passing: Vec<String> = parts.iter().map(|part| self.decided(part, !stops)).collect();
+                if truth != stops {
+                    return applied("and", passing);
+                }
+                let mut ways = Vec::new();
+                for (at, part) in parts.iter().enumerate() {
+                    let mut way = passing[..at].to_vec();
+                    way.push(self.decided(part, stops));
+                    ways.push(applied("and", way));
+                }
+                applied("or", ways)
+            }
+        }
+    }
+
+    fn compared(&mut self, sign: &str, p: &Size, truth: bool) -> String {
+        let holds = format!("({sign} {} 0)", self.size(p));
+        let mut parts = vec![if truth { holds } else { format!("(not {holds})") }];
+        for d in divisors(p) {
+            parts.push(format!("(not (= {} 0))", self.size(&d)));
+        }
+        applied("and", parts)
+    }
+}
+
+/// What the size divides by, also inside.
+pub fn divisors(size: &Size) -> Vec<Size> {
+    let mut found = Vec::new();
+    for (atom, _) in size.terms().iter().flat_map(|(m, _)| m) {
+        let (Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b)) = atom else { continue };
+        found.extend(divisors(a));
+        found.extend(divisors(b));
+        if matches!(atom, Atom::Div(..)) {
+            found.push(b.clone());
+        }
+    }
+    found
+}
+
+pub fn integer(value: &BigInt) -> String {
+    if value.is_negative() { format!("(- {})", value.abs()) } else { value.to_string() }
+}
+
+pub fn applied(head: &str, mut args: Vec<String>) -> String {
+    if args.len() == 1 && head != "not" {
+        return args.remove(0);
+    }
+    format!("({head} {})", args.join(" "))
+}

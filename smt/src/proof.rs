@@ -1,0 +1,197 @@
+//! Why two scalar terms agree: what the prover did, step by step, as data.
+//!
+//! A proof is written by the prover and read by who does not trust it. So it holds
+//! choices and results, never conclusions: that a guard follows, that a map of indices is
+//! one to one, that a question has no answer is to be found out again by the reader.
+//!
+//! Symbols that the prover made up (for opened binders) stand in a proof as it named them;
+//! terms are meant up to the names of what they bind.
+
+use rtv_semantics::entail::Cond;
+use rtv_semantics::size::{Size, Sym};
+use rtv_semantics::term::{Binder, Monoid, Reduce, Term};
+
+use crate::normal::Monomial;
+use crate::query::Query;
+use crate::value::Method;
+
+/// Why the two sides of a goal agree under its facts.
+#[derive(Clone, Debug)]
+pub enum Proof {
+    /// They are the same text up to bound names.
+    Same,
+    /// Each side is rewritten, in steps; the results agree.
+    Rewritten { left: Vec<Rewrite>, right: Vec<Rewrite>, rest: Box<Proof> },
+    /// They agree where the condition holds and where it does not; nothing stands for a
+    /// case that contradicts the facts.
+    Cases { cond: Cond, holds: Option<Box<Proof>>, fails: Option<Box<Proof>> },
+    /// They agree where the left side is defined, by what that says of its divisors; or in
+    /// each direction where its left side is. That is not told.
+    WhereDefined,
+    /// The left and right calculated with, or compared point by point; how is not told.
+    Calculated,
+    /// The same function, or the same kind of branches, of parts that agree.
+    Parts(Vec<Proof>),
+    /// No answer to the question separates them, which takes the pairs of reductions for
+    /// equal.
+    Solved { question: Query, settled: bool, merges: Vec<Merge> },
+}
+
+/// One step on one side.
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    pub by: Rewriting,
+    pub after: Term,
+}
+
+#[derive(Clone, Debug)]
+pub enum Rewriting {
+    /// Sizes, conditions and ranges simplified, keeping every bit of the value.
+    Bits,
+    /// Combinations put together anew.
+    Combined(Combining),
+}
+
+/// Two reductions over the same elements: at each index, with the second's binders in
+/// `order`, the bodies agree.
+#[derive(Clone, Debug)]
+pub struct Merge {
+    pub first: Reduce,
+    pub second: Reduce,
+    /// The place in `second` of each binder of `first`.
+    pub order: Vec<usize>,
+    /// What stands for the binders in the two bodies.
+    pub indices: Vec<Sym>,
+    pub left: Term,
+    pub right: Term,
+    pub proof: Proof,
+}
+
+/// How the combinations in a term were put together anew.
+#[derive(Clone, Debug)]
+pub enum Combining {
+    Kept,
+    /// The head stays; its parts, in their order, are rewritten.
+    Inside(Vec<Combining>),
+    /// The body of a reduction, whose binders are named anew, is rewritten.
+    Under(Vec<Binder>, Box<Combining>),
+    /// `not any p` is `all not p`, `not all p` is `any not p`, `not not p` is `p`; that is
+    /// rewritten.
+    Negated(Box<Combining>),
+    /// By equations of real numbers that are not told.
+    Calculated,
+    /// The term is a combination of monomials, and they are `after`.
+    Combined {
+        algebra: Algebra,
+        reading: Reading,
+        /// For each monomial, the binders that are counted from their ends.
+        reversed: Vec<Vec<usize>>,
+        after: Term,
+    },
+}
+
+/// How monomials combine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Algebra {
+    /// Integers, and reals where every factor is finite, defined and free of errors.
+    Ring,
+    /// Any commutative monoid: one factor in each monomial.
+    Monoid(Monoid),
+}
+
+/// A term read as a combination of monomials.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    pub how: ReadAs,
+    /// The places of the monomials that count, if not all do.
+    pub kept: Option<Vec<usize>>,
+}
+
+#[derive(Clone, Debug)]
+pub enum ReadAs {
+    /// The neutral element: no monomials.
+    Neutral,
+    /// A number.
+    Number,
+    /// A converted size, term by term.
+    Size,
+    /// The monomials of both operands of the algebra's operation.
+    Both(Box<Reading>, Box<Reading>),
+    Difference(Box<Reading>, Box<Reading>),
+    Opposite(Box<Reading>),
+    Product(Box<Reading>, Box<Reading>),
+    /// `exp(a - b)` as `exp(a) * exp(-b)`, the parts rewritten inside.
+    Exponential(Vec<Combining>),
+    /// `if`, or `and` and `or` with a condition on sizes, as guards.
+    Branches {
+        cond: Cond,
+        holds: Option<Box<Reading>>,
+        fails: Option<Box<Reading>>,
+    },
+    /// By equations of real numbers that are not told.
+    Calculated,
+    /// The term decided under each of these guards, which exclude each other and of which
+    /// one holds.
+    Split(Vec<(Vec<Cond>, Reading)>),
+    /// One factor, rewritten inside.
+    Factor {
+        inner: Box<Combining>,
+        tame: Option<Tame>,
+    },
+    /// A reduction by the algebra's operation, its binders named anew; for each monomial of
+    /// the body, in their order, how its guards were used up.
+    Reduction {
+        binders: Vec<Binder>,
+        body: Box<Reading>,
+        narrowing: Vec<Vec<Narrowing>>,
+    },
+}
+
+/// Why a factor is finite, defined and free of errors.
+#[derive(Clone, Debug)]
+pub struct Tame {
+    /// The question that has no answer; nothing if the encoding alone shows it.
+    pub question: Option<Query>,
+}
+
+/// What was done with the monomial that was next, the last one split off first.
+#[derive(Clone, Debug)]
+pub enum Narrowing {
+    Done,
+    To(Rule, Vec<Monomial>),
+}
+
+/// Why a monomial is the combination of others.
+#[derive(Clone, Debug)]
+pub enum Rule {
+    /// The guard at this place follows from the others, facts and ranges.
+    Follows(usize),
+    /// The guards contradict each other, or a range is empty.
+    Nothing,
+    /// The conjunction at this place is taken apart.
+    Conjunction(usize),
+    /// The guard at this place says that one of these holds: one monomial for each.
+    Alternatives(usize, Vec<Cond>),
+    /// The binder has one value.
+    Value(usize, Size),
+    /// Another binder of this extent runs instead: `there` is the old index in terms of the
+    /// new one, `back` the new one in terms of the old, by the same symbol.
+    Reindexed { at: usize, there: Size, back: Size, extent: Size },
+    /// The binder has a few values: one monomial for each.
+    Each(usize),
+    /// The binder makes copies of what counts once.
+    Idle(usize),
+}
+
+impl Proof {
+    pub fn method(&self) -> Method {
+        match self {
+            Proof::Same => Method::Syntactic,
+            Proof::Calculated => Method::Structural,
+            Proof::Parts(parts) => parts.iter().map(Proof::method).max().unwrap_or(Method::Structural),
+            Proof::Rewritten { rest, .. } => rest.method().max(Method::Structural),
+            Proof::Solved { settled: true, merges, .. } if merges.is_empty() => Method::Structural,
+            Proof::Cases { .. } | Proof::Solved { .. } | Proof::WhereDefined => Method::Smt,
+        }
+    }
+}
