@@ -10,6 +10,7 @@ mod ledger;
 mod nearest;
 mod project;
 mod report;
+mod second;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,6 @@
 //! Checking a module: types of everything, a verdict for every claim.
 
 use crate::choices::{DTypes, dtype_choices, with_ranks};
-use crate::deadline::Deadline;
 use crate::decide::Task;
 use crate::discharge::Prover;
 use crate::instances::{TESTED_RANKS, at_choice, depends_on_rank, too_many};
@@ -103,11 +102,9 @@ impl Checker {
     /// Checks the item at a place of its module: a verdict if it is a claim, its types if
     /// it is a definition.
     pub fn item(&self, module: &Module, at: usize) -> Outcome {
-        let (item, expected) = (&module.items[at], module.expected[at]);
-        let Some((_, kind)) = subject(item) else { return Outcome::default() };
-        let deadline = Deadline::after(self.settings.timeout);
-        self.prover.solver().until(deadline.at());
-        let task = Task { module, item, at, kind: kind.unwrap_or(ClaimKind::Calls), expected, deadline };
+        let Some((_, kind)) = subject(&module.items[at]) else { return Outcome::default() };
+        let task = Task::of(module, at, kind.unwrap_or(ClaimKind::Calls), self.settings.timeout);
+        self.prover.solver().until(task.deadline.at());
         let (claim, diagnostics) = match kind {
             Some(_) => self.claim(&task),
             None => self.defined(&task),

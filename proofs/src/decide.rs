@@ -9,12 +9,13 @@ use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
-use crate::recheck::{Checking, Leaves};
+use crate::recheck::{Why, tried};
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
 use crate::shrink::shrink;
 use crate::testing;
 use crate::verdict::{Checked, ClaimResult, Contract, Finding, Verdict};
+use crate::verify::Worth;
 use rtv_grammar::ast::{Arg, Args, Attr, Expr, ExprKind, Item};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::cancel::Cancelled;
@@ -61,6 +62,14 @@ pub struct Task<'m> {
     pub kind: ClaimKind,
     pub expected: Expectation,
     pub deadline: Deadline,
+}
+
+impl<'m> Task<'m> {
+    /// The item at a place of a module; its time begins to run.
+    pub fn of(module: &'m Module, at: usize, kind: ClaimKind, limit: Option<Duration>) -> Task<'m> {
+        let (item, expected) = (&module.items[at], module.expected[at]);
+        Task { module, item, at, kind, expected, deadline: Deadline::after(limit) }
+    }
 }
 
 /// What the author asks for beside a refutation.
@@ -114,6 +123,8 @@ struct Proofs {
     /// What the solver thinks separates the sides of the first instance that is not proved.
     model: Option<ValueModel>,
     certificate: Certificate,
+    /// The instances that it is about.
+    claims: Vec<Arc<Claim>>,
 }
 
 /// Why a claim says nothing.
@@ -212,7 +223,7 @@ impl Checker {
         if let Some(found) = self.sample(task, &stated.samples, first, &mut tried) {
             return refuted(result, *found, tried.compared);
         }
-        let Proofs { contracts, model, certificate } = match asked {
+        let Proofs { contracts, model, certificate, claims } = match asked {
             Asked::Proof => self.contracts(task, stated, mode),
             Asked::Testing | Asked::Trust(_) => Proofs::default(),
         };
@@ -232,7 +243,9 @@ impl Checker {
             return result;
         }
         result.contracts = contracts;
-        result.checked = (proved && !result.contracts.is_empty()).then(|| self.checked(&certificate));
+        if proved && !result.contracts.is_empty() {
+            result.checked = Some(self.checked(task, &claims, &certificate));
+        }
         result.samples = tried.compared;
         self.summarize(&mut result, &stated.claims, mode, &tried);
         match asked {
@@ -246,6 +259,11 @@ impl Checker {
         }
         if result.verdict == Verdict::Unknown {
             result.code = stated.open.as_ref().map(|(code, _)| *code);
+        }
+        if let Some(Checked::Contradicted(why)) = &result.checked {
+            result.verdict = Verdict::Unknown;
+            result.code = Some(CONTRADICTION);
+            result.note = format!("a step of its proof is wrong: this is a fault of rtv ({why})");
         }
         result
     }
@@ -266,13 +284,29 @@ impl Checker {
         proofs
     }
 
-    /// What the independent checker says of a certificate.
-    fn checked(&self, certificate: &Certificate) -> Checked {
-        let mut checking = Checking::new(Leaves::new(self.prover.solver(), None));
-        match certificate.check(&mut checking) {
-            Ok(()) => Checked::Accepted(checking.leaves.tally),
-            Err((contract, why)) => Checked::Open(contract, why.0),
-        }
+    /// What the independent checker says of a certificate about these instances.
+    fn checked(&self, task: &Task<'_>, claims: &[Arc<Claim>], certificate: &Certificate) -> Checked {
+        let check = || {
+            for (claim, instance) in claims.iter().zip(&certificate.instances) {
+                for (_, part) in &instance.parts {
+                    if let Err(Why(why)) = tried(claim, part, self.settings.seed) {
+                        return Checked::Contradicted(why);
+                    }
+                }
+            }
+            match (self.steps_of(certificate, None), certificate.text()) {
+                (Worth::Accepted(tally), Some(text)) => Checked::Accepted(tally, text.into()),
+                (Worth::Accepted(_), None) => Checked::Open("no text of a term".into()),
+                (Worth::Rejected(why), _) => Checked::Open(why),
+            }
+        };
+        task.deadline.within(check).unwrap_or_else(|Cancelled| Checked::Open(TIMEOUT.into()))
+    }
+
+    /// The instances of the claim of a task, if it has any that are to be proved.
+    pub(crate) fn stated(&self, task: &Task<'_>) -> Option<Vec<Arc<Claim>>> {
+        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        Some(stated.claims).filter(|claims| !claims.is_empty())
     }
 
     /// Decides the contracts of every instance up to the first that is not proved.
@@ -284,7 +318,8 @@ impl Checker {
                 continue;
             }
             let Discharged { found, model, parts } = self.prover.contracts(claim);
-            proofs.certificate.instances.push(Certified { claim: claim.clone(), parts });
+            proofs.claims.push(claim.clone());
+            proofs.certificate.instances.push(Certified { dtypes: choice_text(&claim.dtypes), parts });
             for (contract, mut finding) in found {
                 let text = choice_text(&claim.dtypes);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
@@ -351,7 +386,7 @@ impl Checker {
             let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
             let scope = if any_rank { "any rank" } else { "all sizes" };
             let note = match &result.checked {
-                Some(Checked::Accepted(_)) => scope.to_string(),
+                Some(Checked::Accepted(..)) => scope.to_string(),
                 _ => format!("{scope} (no certificate)"),
             };
             (Verdict::Proved, note)

@@ -57,8 +57,18 @@ impl Prover {
 
     /// Every contract of a rule or decomposition.
     pub fn contracts(&self, claim: &Claim) -> Discharged {
+        self.discharged(claim, None)
+    }
+
+    /// The same, where a goal counts as proved if it is among those given.
+    pub fn contracts_by(&self, claim: &Claim, given: &[(Contract, Part)]) -> Discharged {
+        self.discharged(claim, Some(given))
+    }
+
+    fn discharged(&self, claim: &Claim, given: Option<&[(Contract, Part)]>) -> Discharged {
         let mut found = BTreeMap::new();
         let mut goal = Goal::new(claim, &self.sizes);
+        goal.given = given;
         if claim.kind == ClaimKind::Calls {
             found.insert(Contract::Error, goal.calls(&self.values));
             return Discharged { found, model: None, parts: goal.parts };
@@ -94,6 +104,8 @@ struct Goal<'a> {
     right: Result<Vec<Obligation>, String>,
     model: Option<ValueModel>,
     parts: Vec<(Contract, Part)>,
+    /// What counts as proved, where nothing is to be proved.
+    given: Option<&'a [(Contract, Part)]>,
 }
 
 impl<'a> Goal<'a> {
@@ -112,7 +124,7 @@ impl<'a> Goal<'a> {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
             facts.extend(bounds(left, &facts, sizes));
         }
-        Goal { claim, sizes, fresh, facts, left, right, model: None, parts: Vec::new() }
+        Goal { claim, sizes, fresh, facts, left, right, model: None, parts: Vec::new(), given: None }
     }
 
     fn shape(&mut self, left: &Type, right: &Type) -> Finding {
@@ -147,7 +159,10 @@ impl<'a> Goal<'a> {
 
     /// Whether a condition follows from facts, which is kept.
     fn follows(&mut self, contract: Contract, facts: Vec<Cond>, goal: Cond) -> bool {
-        let follows = self.sizes.entails(&facts, &goal);
+        let follows = match self.given {
+            None => self.sizes.entails(&facts, &goal),
+            Some(given) => given.iter().any(|(_, part)| part.is_of_sizes(&facts, &goal)),
+        };
         if follows {
             self.parts.push((contract, Part::Sizes { facts, goal }));
         }
@@ -251,13 +266,22 @@ impl<'a> Goal<'a> {
             errors: Errors::Excluded,
             written: None,
         };
-        match prover.prove(&goal) {
+        match self.answer(&goal, [&yes, need_term], prover) {
             ValueAnswer::Equal(proof) => {
                 self.shown(Contract::Error, &goal, [&yes, need_term], proof);
                 Ok(())
             }
             ValueAnswer::Model(_) => Err(None),
             ValueAnswer::Unknown(reason) => Err(Some(reason)),
+        }
+    }
+
+    /// What the prover says of a goal, or what is given of it.
+    fn answer(&self, goal: &ValueGoal<'_>, sides: [&Term; 2], prover: &ValueProver) -> ValueAnswer {
+        let Some(given) = self.given else { return prover.prove(goal) };
+        match given.iter().find_map(|(_, part)| part.proof_of(goal, sides)) {
+            Some(proof) => ValueAnswer::Equal(proof),
+            None => ValueAnswer::Unknown(Reason::Unsupported("a goal that is not given".into())),
         }
     }
 
@@ -348,7 +372,7 @@ impl<'a> Goal<'a> {
             errors: Errors::Excluded,
             written: None,
         };
-        match prover.prove(&goal) {
+        match self.answer(&goal, [&written_left, &written_right], prover) {
             ValueAnswer::Equal(proof) => {
                 let method = match proof.method() {
                     Method::Syntactic => "normal form",

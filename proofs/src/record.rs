@@ -1,10 +1,11 @@
 //! A verdict without what belongs to one run and one place in a file, so that it can be
 //! written down and taken up again where the same claim stands.
 
+use crate::certificate::Certificate;
 use crate::check::{Checker, Outcome};
 use crate::decide::CONTRADICTION;
 use crate::module::{Module, subject};
-use crate::verdict::{ClaimResult, Contract, Finding, Provenance, Verdict};
+use crate::verdict::{Checked, ClaimResult, Contract, Finding, Provenance, Verdict};
 use crate::witness::Witness;
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
@@ -40,7 +41,10 @@ impl From<&ClaimResult> for Record {
             note: claim.note.clone(),
             code: claim.code,
             samples: claim.samples,
-            certificate: None,
+            certificate: match &claim.checked {
+                Some(Checked::Accepted(_, text)) => Some(Certificate::hash(text)),
+                _ => None,
+            },
             facets: None,
             witness: claim.counterexample.as_ref().map(Witness::from),
         }

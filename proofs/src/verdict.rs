@@ -7,6 +7,7 @@ use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What is known of a claim or of one contract of it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -119,10 +120,12 @@ impl Finding {
 /// What the independent checker says of a certificate.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Checked {
-    /// Every step of it; how many questions went to the solvers.
-    Accepted(Tally),
-    /// Something is missing, in a contract.
-    Open(Contract, String),
+    /// Every step of it; how many questions went to the solvers, and its text.
+    Accepted(Tally, Arc<str>),
+    /// What is missing.
+    Open(String),
+    /// An input on which two terms differ that it says are equal.
+    Contradicted(String),
 }
 
 /// Where a verdict comes from.

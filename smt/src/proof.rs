@@ -34,7 +34,23 @@ pub enum Proof {
     Parts(Vec<Proof>),
     /// No answer to the question separates them, which takes the pairs of reductions for
     /// equal.
-    Solved { question: Query, settled: bool, merges: Vec<Merge> },
+    Solved { question: Question, settled: bool, merges: Vec<Merge> },
+}
+
+/// A question to a solver: as the prover built it, or as SMT-LIB text.
+#[derive(Clone, Debug)]
+pub enum Question {
+    Built(Query),
+    Text(String),
+}
+
+impl Question {
+    pub fn text(&self) -> String {
+        match self {
+            Question::Built(query) => query.to_smtlib(),
+            Question::Text(text) => text.clone(),
+        }
+    }
 }
 
 /// One step on one side.
@@ -151,7 +167,7 @@ pub enum ReadAs {
 #[derive(Clone, Debug)]
 pub struct Tame {
     /// The question that has no answer; nothing if the encoding alone shows it.
-    pub question: Option<Query>,
+    pub question: Option<Question>,
 }
 
 /// What was done with the monomial that was next, the last one split off first.

@@ -25,7 +25,7 @@ use crate::encode::{Enc, Encoder, Known};
 use crate::instances::instances;
 use crate::key::unsupported;
 use crate::normal::{calculated, normal, reindexed, reorderable};
-use crate::proof::{Combining, Merge, Proof, Rewrite, Rewriting};
+use crate::proof::{self, Combining, Merge, Proof, Rewrite, Rewriting};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -344,7 +344,11 @@ impl ValueProver {
         let Question { encoder, settled } = question;
         let answer = if settled { Answer::Unsat } else { self.solver.check(&encoder.q, budget) };
         match answer {
-            Answer::Unsat => Ok(ValueAnswer::Equal(Proof::Solved { question: encoder.q, settled, merges })),
+            Answer::Unsat => Ok(ValueAnswer::Equal(Proof::Solved {
+                question: proof::Question::Built(encoder.q),
+                settled,
+                merges,
+            })),
             Answer::Unknown(reason) => Err(reason),
             Answer::Sat(values) => Ok(ValueAnswer::Model(model(&encoder, values))),
         }

@@ -1,5 +1,6 @@
 //! The verbs and the flags they share; one file per verb.
 
+mod audit;
 mod cache;
 mod check;
 mod claim;
@@ -12,6 +13,7 @@ mod ops;
 mod replay;
 mod run;
 mod solve;
+mod verify_cert;
 
 use std::process::ExitCode;
 use std::thread;
@@ -65,6 +67,10 @@ enum Verb {
     Fmt(fmt::Fmt),
     /// Explain an error code, or tell all of one claim
     Explain(explain::Explain),
+    /// Check the certificates of the ledger again, with a checker that trusts no prover
+    VerifyCert(verify_cert::VerifyCert),
+    /// List what is trusted, only tested, bounded, or rests on a solver
+    Audit(audit::Audit),
     /// Run the input that refutes a claim, step by step
     Replay(replay::Replay),
     /// List the operators
@@ -118,6 +124,8 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Replay(replay) => replay.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
         Verb::Cache(cache) => cache.run(&mut reporter),
+        Verb::VerifyCert(verify) => verify.run(&mut reporter),
+        Verb::Audit(audit) => audit.run(&mut reporter),
         Verb::Info(info) => info.run(&mut reporter),
         Verb::Solve => solve::run(&mut reporter),
     }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{Contract, Finding, Record, Verdict};
+use rtv_proofs::{Certificate, Contract, Finding, Record, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
@@ -64,6 +64,12 @@ impl Book {
         }
     }
 
+    /// Whether the line of a claim has the hash of this certificate.
+    pub fn is_certified(&self, subject: &Subject, text: &str) -> bool {
+        let hash = self.0.get(subject).and_then(|line| line.certificate.as_ref());
+        hash.is_some_and(|hash| *hash == Certificate::hash(text))
+    }
+
     /// Keeps the lines of these claims only.
     pub fn retain(&mut self, keep: impl Fn(&Subject) -> bool) {
         self.0.retain(|subject, _| keep(subject));
@@ -100,6 +106,11 @@ impl Book {
 }
 
 impl Line {
+    pub fn is_proved(&self) -> bool {
+        // A test is run, not proved.
+        self.verdict == Some(Verdict::Proved) && !self.contracts.is_empty()
+    }
+
     /// What is found today of a claim, or of a function that makes none.
     pub fn of(key: String, record: Option<&Record>) -> Line {
         let contract =

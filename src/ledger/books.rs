@@ -8,12 +8,13 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rtv_proofs::{ClaimResult, Module, Outcome, Provenance, Record, subject};
+use rtv_proofs::{Checked, ClaimResult, Module, Outcome, Provenance, Record, subject};
 use rtv_runtime::io::{UNREADABLE, UNWRITABLE, placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic, FileId};
 use rtv_semantics::program::ClaimKind;
 
 use super::book::{Book, Line, Subject};
+use super::certificates::Certificates;
 use super::{Durable, Seen, replace};
 use crate::project::project_above;
 use crate::report::as_expected;
@@ -28,6 +29,8 @@ const NO_LEDGER: Code = Code(822);
 /// The folder that holds ledgers, and the ending of each.
 const FOLDER: &str = "ledger";
 const ENDING: &str = "ledger";
+/// The ending of the certificates beside one.
+const CERTIFICATES: &str = "certificates";
 
 /// The ledgers, by source file.
 pub struct Books {
@@ -67,6 +70,14 @@ impl Place {
         self.folder.join(&self.source).with_extension(ENDING)
     }
 
+    fn certificates_path(&self) -> PathBuf {
+        self.path().with_extension(CERTIFICATES)
+    }
+
+    fn certificates(&self) -> io::Result<Certificates> {
+        Certificates::read(&self.certificates_path())
+    }
+
     /// From the current folder, if it is below that.
     fn shown(&self) -> String {
         let path = self.path();
@@ -79,6 +90,15 @@ impl Place {
     fn source_name(&self) -> String {
         self.source.iter().map(|part| part.to_string_lossy()).collect::<Vec<_>>().join("/")
     }
+}
+
+/// What there is of the certificate of a claim.
+pub enum Filed {
+    /// The ledger does not say that the claim, as it is now, is proved.
+    NotProved,
+    Certificate(String),
+    Missing,
+    Damaged(String),
 }
 
 /// What an update wrote.
@@ -131,6 +151,24 @@ impl Books {
         }
     }
 
+    /// The certificate of the claim at a place, if the ledger says that it is proved.
+    pub fn certificate(&self, module: &Module, at: usize) -> Filed {
+        let Some(subject) = claimed(module, at) else { return Filed::NotProved };
+        let Some((place, book)) = self.books.get(&module.file) else { return Filed::NotProved };
+        let line = book.get(&subject).filter(|line| line.key == module.content_key(at));
+        if !line.is_some_and(Line::is_proved) {
+            return Filed::NotProved;
+        }
+        match place.certificates() {
+            Err(why) => Filed::Damaged(reason(&why)),
+            Ok(all) => match all.get(&subject) {
+                Some(text) if book.is_certified(&subject, text) => Filed::Certificate(text.to_string()),
+                Some(_) => Filed::Damaged("it is not the one of the ledger".into()),
+                None => Filed::Missing,
+            },
+        }
+    }
+
     /// Writes what a run found into the ledgers, and leaves out what is not as expected
     /// and claims that no longer exist. What the run did not look at stays.
     pub fn update(&mut self, modules: &[Module], found: &BTreeMap<(usize, usize), Seen>) -> Update {
@@ -143,11 +181,17 @@ impl Books {
                 continue;
             };
             book.retain(|old| subjects.iter().any(|(_, subject)| subject == old));
+            let mut certificates = place.certificates().unwrap_or_default();
             for (at, subject) in &subjects {
                 let record = match found.get(&(number, *at)) {
                     None => continue,
                     Some(Seen::NoClaim) => None,
-                    Some(Seen::Claim(claim)) if as_expected(claim) => Some(Record::from(&**claim)),
+                    Some(Seen::Claim(claim)) if as_expected(claim) => {
+                        if let Some(Checked::Accepted(_, text)) = &claim.checked {
+                            certificates.set(subject.clone(), text.to_string());
+                        }
+                        Some(Record::from(&**claim))
+                    }
                     Some(Seen::Claim(_) | Seen::Faulty) => {
                         book.retain(|old| old != subject);
                         update.left_out += 1;
@@ -157,7 +201,10 @@ impl Books {
                 book.set(subject.clone(), Line::of(module.content_key(*at), record.as_ref()));
             }
             update.claims += book.len();
-            update.faults.extend(write(place, book).err());
+            certificates.retain(|subject, text| book.is_certified(subject, text));
+            let written =
+                certificates.write(&place.certificates_path()).map_err(|why| unwritten(place, &why));
+            update.faults.extend(write(place, book).and(written).err());
         }
         let folders: BTreeSet<&Path> = self.books.values().map(|(place, _)| &*place.folder).collect();
         folders.into_iter().for_each(remove_orphans);
@@ -193,8 +240,11 @@ fn write(place: &Place, book: &Book) -> Result<(), Diagnostic> {
         _ => fs::create_dir_all(path.parent().unwrap_or(&place.folder))
             .and_then(|()| replace(&path, text.as_bytes(), Durable::Yes)),
     };
-    written
-        .map_err(|why| placeless(UNWRITABLE, format!("cannot write `{}`: {}", place.shown(), reason(&why))))
+    written.map_err(|why| unwritten(place, &why))
+}
+
+fn unwritten(place: &Place, why: &io::Error) -> Diagnostic {
+    placeless(UNWRITABLE, format!("cannot write `{}`: {}", place.shown(), reason(why)))
 }
 
 /// Removes the ledgers of source files that are gone.
@@ -203,7 +253,7 @@ fn remove_orphans(folder: &Path) {
     let mut open = vec![folder.to_path_buf()];
     while let Some(current) = open.pop() {
         for path in fs::read_dir(&current).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let is_ledger = path.extension().is_some_and(|ending| ending == ENDING);
+            let is_ledger = path.extension().is_some_and(|ending| ending == ENDING || ending == CERTIFICATES);
             let source = path.strip_prefix(folder).ok().map(|below| above.join(below).with_extension("rtl"));
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);

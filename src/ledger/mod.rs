@@ -9,6 +9,7 @@
 mod book;
 mod books;
 mod cache;
+mod certificates;
 mod limits;
 mod stored;
 
@@ -22,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rtv_proofs::{Checker, ClaimResult, Module, Outcome, Record};
 
-pub use books::{Books, For};
+pub use books::{Books, Filed, For};
 pub use cache::{Cache, Contents};
 pub use limits::Limits;
 

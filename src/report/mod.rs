@@ -98,6 +98,13 @@ impl Reporter {
         }
     }
 
+    /// A line of result for those who want to see more.
+    pub fn detail(&mut self, text: &str) {
+        if self.verbose {
+            self.result(text);
+        }
+    }
+
     /// Text that is the result, as it is: formatted source.
     pub fn raw(&mut self, text: &str) {
         self.out.text(text);

@@ -239,7 +239,7 @@ impl Check<'_, '_> {
                     let Some(question) = question else {
                         return fail("a factor that is finite");
                     };
-                    if !self.leaves.refuted(&question.to_smtlib(), Budget::OBLIGATION) {
+                    if !self.leaves.refuted(&question.text(), Budget::OBLIGATION) {
                         return fail("a question without an answer");
                     }
                 }

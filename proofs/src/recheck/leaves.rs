@@ -32,13 +32,13 @@ pub struct Tally {
 /// The solvers of one check.
 pub struct Leaves<'s> {
     first: &'s Solver,
-    second: Option<&'s mut dyn SecondSolver>,
+    second: Option<&'s mut (dyn SecondSolver + 'static)>,
     answered: HashMap<String, bool>,
     pub tally: Tally,
 }
 
 impl<'s> Leaves<'s> {
-    pub fn new(first: &'s Solver, second: Option<&'s mut dyn SecondSolver>) -> Leaves<'s> {
+    pub fn new(first: &'s Solver, second: Option<&'s mut (dyn SecondSolver + 'static)>) -> Leaves<'s> {
         Leaves { first, second, answered: HashMap::new(), tally: Tally::default() }
     }
 

@@ -17,6 +17,7 @@ mod narrow;
 mod scalar;
 mod sizes;
 mod tame;
+mod trial;
 
 use crate::certificate::Shown;
 pub use leaves::{Leaves, Opinion, SecondSolver, Tally};
@@ -28,6 +29,7 @@ use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Monoid, Term};
 use rtv_smt::{Budget, Merge, Proof, Rewrite, Rewriting};
 use sizes::Sizes;
+pub use trial::tried;
 
 /// Steps of one goal; then it counts as not checked.
 const MAX_STEPS: u64 = 400_000;
@@ -137,7 +139,7 @@ impl Check<'_, '_> {
                 for merge in merges {
                     self.merged(merge, facts)?;
                 }
-                match self.leaves.refuted(&question.to_smtlib(), Budget::OBLIGATION) {
+                match self.leaves.refuted(&question.text(), Budget::OBLIGATION) {
                     true => Ok(()),
                     false => fail("a question that both solvers find without an answer"),
                 }

@@ -9,7 +9,7 @@ use rtv_semantics::term::Term;
 use super::Normal;
 use crate::encode::{Data, Enc, Encoder, Known};
 use crate::instances::instances;
-use crate::proof::Tame;
+use crate::proof::{Question, Tame};
 use crate::query::{Id, Query};
 
 /// A sign that is known.
@@ -28,7 +28,7 @@ impl Normal<'_> {
 
     /// The same, and why.
     pub(super) fn tame(&self, factor: &Term) -> Option<Tame> {
-        self.never(factor, wild).map(|question| Tame { question })
+        self.never(factor, wild).map(|question| Tame { question: question.map(Question::Built) })
     }
 
     /// The sign of a real factor that is tame.

@@ -11,13 +11,14 @@ use crate::project::SourceMap;
 use crate::report::Reporter;
 
 impl Check {
-    /// Where the verdicts of this run come from. A run that stops before proofs, or is to
-    /// show its questions, decides everything itself.
+    /// Where the verdicts of this run come from. A run that stops before proofs, is to show
+    /// its questions or to write certificates decides everything itself.
     pub(super) fn known(&self, modules: &[Module], paths: &[PathBuf], reporter: &mut Reporter) -> Known {
         if self.locked {
             return Known::Ledger(open(modules, paths, For::Reading, reporter));
         }
-        let decides = self.stage() != Stage::Proofs || self.dump.is_some() || self.no_cache;
+        let decides =
+            self.stage() != Stage::Proofs || self.dump.is_some() || self.no_cache || self.update_ledger;
         let cache = if decides { None } else { Cache::of_project(self.effort.limits()) };
         cache.map_or(Known::Nothing, Known::Cache)
     }

@@ -5,13 +5,17 @@
 //! prover; these are the trusted base, beside the reference evaluator. Everything else is
 //! checked.
 
+mod read;
+mod write;
+
 use crate::recheck::{Checking, Why};
 use crate::verdict::Contract;
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
-use rtv_semantics::program::{Claim, Mode};
+use rtv_semantics::program::Mode;
 use rtv_semantics::term::Term;
-use rtv_smt::Proof;
-use std::sync::Arc;
+use rtv_smt::{Proof, ValueGoal};
+use sha3::{Digest, Sha3_256};
 
 /// One goal on values: the sides agree in a mode, wherever facts and hypotheses hold and
 /// both are free of errors.
@@ -37,10 +41,32 @@ pub enum Part {
     Values(Box<Shown>),
 }
 
+impl Part {
+    /// Whether it shows that a condition follows from facts.
+    pub fn is_of_sizes(&self, from: &[Cond], that: &Cond) -> bool {
+        matches!(self, Part::Sizes { facts, goal } if facts == from && goal == that)
+    }
+
+    /// The proof of a goal about two terms, if it is of this one.
+    pub fn proof_of(&self, goal: &ValueGoal<'_>, [left, right]: [&Term; 2]) -> Option<Proof> {
+        let Part::Values(shown) = self else { return None };
+        let hypotheses = shown.hypotheses.iter().zip(goal.hypotheses);
+        let same = shown.mode == goal.mode
+            && shown.directed == goal.directed
+            && shown.facts == goal.facts
+            && shown.hypotheses.len() == goal.hypotheses.len()
+            && hypotheses.into_iter().all(|(a, b)| alpha_eq(a, b))
+            && alpha_eq(&shown.left, left)
+            && alpha_eq(&shown.right, right);
+        same.then(|| shown.proof.clone())
+    }
+}
+
 /// What was shown of one instance of a claim.
 #[derive(Clone, Debug)]
 pub struct Certified {
-    pub claim: Arc<Claim>,
+    /// Its choice of dtypes, in words.
+    pub dtypes: String,
     pub parts: Vec<(Contract, Part)>,
 }
 
@@ -53,6 +79,25 @@ pub struct Certificate {
 impl Certificate {
     pub fn parts(&self) -> impl Iterator<Item = &(Contract, Part)> {
         self.instances.iter().flat_map(|instance| &instance.parts)
+    }
+
+    /// As text, which [`Certificate::read`] reads; nothing if a term in it has none.
+    pub fn text(&self) -> Option<String> {
+        write::text(self).ok()
+    }
+
+    /// The certificate of a text.
+    ///
+    /// # Errors
+    /// The number of the line that cannot be read.
+    pub fn read(text: &str) -> Result<Certificate, usize> {
+        read::read(text)
+    }
+
+    /// The name of a text: a hash of it, in hexadecimal.
+    pub fn hash(text: &str) -> String {
+        let bytes = Sha3_256::digest(text);
+        bytes[..16].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether every part of it is accepted.

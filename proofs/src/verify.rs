@@ -1,0 +1,75 @@
+//! Certificates that were written down, against the claims that they are about.
+
+use crate::certificate::Certificate;
+use crate::check::Checker;
+use crate::choices::choice_text;
+use crate::decide::Task;
+use crate::discharge::holds_alike;
+use crate::module::{Module, subject};
+use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why};
+use crate::verdict::Verdict;
+use rtv_semantics::program::{Claim, ClaimKind};
+
+/// What a certificate is worth.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Worth {
+    /// Every goal of the claim is in it, and every step is accepted.
+    Accepted(Tally),
+    /// Something is missing.
+    Rejected(String),
+}
+
+impl Checker {
+    /// Whether a certificate proves the claim at a place of a module: the goals that the
+    /// contracts of its instances come down to are those of the certificate, and its steps
+    /// are accepted. Nothing is proved anew.
+    pub fn verify(
+        &self,
+        module: &Module,
+        at: usize,
+        certificate: &Certificate,
+        second: Option<&mut (dyn SecondSolver + 'static)>,
+    ) -> Worth {
+        match self.goals_of(module, at, certificate) {
+            Ok(()) => self.steps_of(certificate, second),
+            Err(Why(why)) => Worth::Rejected(why),
+        }
+    }
+
+    /// Whether every step of a certificate is accepted, whatever it is about.
+    pub fn steps_of(
+        &self,
+        certificate: &Certificate,
+        second: Option<&mut (dyn SecondSolver + 'static)>,
+    ) -> Worth {
+        let mut checking = Checking::new(Leaves::new(self.prover.solver(), second));
+        match certificate.check(&mut checking) {
+            Ok(()) => Worth::Accepted(checking.leaves.tally),
+            Err((contract, Why(why))) => Worth::Rejected(format!("{}: no {why}", contract.name())),
+        }
+    }
+
+    fn goals_of(&self, module: &Module, at: usize, certificate: &Certificate) -> Result<(), Why> {
+        let item = &module.items[at];
+        let missing = |what: &str| Err(Why(what.to_string()));
+        let Some((_, kind)) = subject(item) else { return missing("there is no claim") };
+        let task = Task::of(module, at, kind.unwrap_or(ClaimKind::Calls), self.settings.timeout);
+        let Some(claims) = self.stated(&task) else { return missing("the claim has no instances") };
+        let (mut proved, mut given): (Option<&Claim>, _) = (None, certificate.instances.iter());
+        for claim in &claims {
+            if proved.is_some_and(|proved| holds_alike(claim, proved)) {
+                continue;
+            }
+            let Some(instance) = given.next() else { return missing("an instance is not in it") };
+            if instance.dtypes != choice_text(&claim.dtypes) {
+                return missing("it is about other dtypes");
+            }
+            let found = self.prover.contracts_by(claim, &instance.parts).found;
+            if let Some((contract, _)) = found.iter().find(|(_, f)| f.verdict != Verdict::Proved) {
+                return Err(Why(format!("{}: a goal of the claim is not in it", contract.name())));
+            }
+            proved = proved.or(Some(claim));
+        }
+        if given.next().is_some() { missing("it has more instances than the claim") } else { Ok(()) }
+    }
+}

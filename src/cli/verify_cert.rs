@@ -1,0 +1,185 @@
+//! `rtv verify-cert`: certificates checked again by the independent checker.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use clap::Args;
+use rtv_proofs::{Certificate, Checker, Module, Stage, Tally, Worth, subject};
+use rtv_runtime::io::placeless;
+use rtv_semantics::diag::{Code, Diagnostic};
+
+use super::STACK_BYTES;
+use super::effort::Effort;
+use crate::ledger::{Books, Filed, For};
+use crate::project::{Project, SourceMap};
+use crate::report::Reporter;
+use crate::second::Second;
+
+/// A certificate is not accepted.
+const REJECTED: Code = Code(825);
+
+/// The ending of a certificate on its own.
+const ENDING: &str = "cert";
+
+#[derive(Args)]
+pub struct VerifyCert {
+    /// Files and folders whose ledgers name the certificates, and `.cert` files; without any,
+    /// the project or the current folder
+    files: Vec<PathBuf>,
+    /// Ask this program too: it reads SMT-LIB on its input, as `cvc5 --incremental` does
+    #[arg(long, value_name = "COMMAND")]
+    second_solver: Option<String>,
+    #[command(flatten)]
+    effort: Effort,
+}
+
+/// What became of the certificates.
+#[derive(Default)]
+struct Found {
+    accepted: usize,
+    /// Proved without a certificate.
+    missing: Vec<String>,
+    /// Name, place in the sources and reason.
+    rejected: Vec<(String, Option<(usize, usize)>, String)>,
+    tally: Tally,
+}
+
+impl Found {
+    fn add(&mut self, name: &str, place: Option<(usize, usize)>, worth: Worth) {
+        match worth {
+            Worth::Accepted(tally) => {
+                self.accepted += 1;
+                self.tally.questions += tally.questions;
+                self.tally.agreed += tally.agreed;
+                self.tally.open += tally.open;
+                self.tally.disagreed += tally.disagreed;
+            }
+            Worth::Rejected(why) => self.rejected.push((name.to_string(), place, why)),
+        }
+    }
+}
+
+impl VerifyCert {
+    pub fn run(&self, reporter: &mut Reporter) {
+        let is_alone = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
+        let alone: Vec<&PathBuf> = self.files.iter().filter(is_alone).collect();
+        let sources: Vec<PathBuf> = self.files.iter().filter(|path| !is_alone(path)).cloned().collect();
+        let mut found = Found::default();
+        alone.iter().for_each(|path| self.alone(path, &mut found));
+        let mut project_sources = SourceMap::default();
+        let mut modules = Vec::new();
+        if alone.is_empty() || !sources.is_empty() {
+            let (mut project, faults) = Project::load(&sources);
+            faults.iter().for_each(|fault| reporter.diagnostic(&project.sources, fault));
+            let mut paths = Vec::new();
+            for unit in std::mem::take(&mut project.units) {
+                modules.push(Module::new(unit.file, unit.parsed).0);
+                paths.push(unit.path);
+            }
+            project_sources = project.sources;
+            let files = modules.iter().map(|module| module.file).zip(paths.iter().map(PathBuf::as_path));
+            let (books, faults) = Books::open(files, For::Reading);
+            faults.iter().for_each(|fault| reporter.fault(fault));
+            found = self.filed(&modules, &books, found);
+        }
+        self.report(found, &modules, &project_sources, reporter);
+    }
+
+    /// Steps alone: what they are about is not looked at.
+    fn alone(&self, path: &Path, found: &mut Found) {
+        let name = path.display().to_string();
+        let worth = match fs::read_to_string(path).map_err(|why| why.to_string()) {
+            Err(why) => Worth::Rejected(why),
+            Ok(text) => match Certificate::read(&text) {
+                Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
+                Ok(certificate) => {
+                    let mut second = self.second();
+                    let checker = self.checker();
+                    checker.steps_of(&certificate, second.as_mut().map(|second| second as _))
+                }
+            },
+        };
+        found.add(&name, None, worth);
+    }
+
+    /// Every certificate that the ledgers name, side by side.
+    fn filed(&self, modules: &[Module], books: &Books, found: Found) -> Found {
+        let places: Vec<(usize, usize)> = modules
+            .iter()
+            .enumerate()
+            .flat_map(|(file, module)| (0..module.items.len()).map(move |at| (file, at)))
+            .collect();
+        let (next, found) = (AtomicUsize::new(0), Mutex::new(found));
+        let pool = self.effort.pool();
+        let work = || {
+            let checker = self.effort.checker(Stage::Proofs, pool.clone(), Box::new(|_| {}));
+            let mut second = self.second();
+            while let Some(&(file, at)) = places.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let module = &modules[file];
+                let Some((name, _)) = subject(&module.items[at]) else { continue };
+                let worth = match books.certificate(module, at) {
+                    Filed::NotProved => continue,
+                    Filed::Missing => {
+                        found.lock().unwrap_or_else(PoisonError::into_inner).missing.push(name);
+                        continue;
+                    }
+                    Filed::Damaged(why) => Worth::Rejected(why),
+                    Filed::Certificate(text) => match Certificate::read(&text) {
+                        Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
+                        Ok(certificate) => {
+                            let second = second.as_mut().map(|second| second as _);
+                            checker.verify(module, at, &certificate, second)
+                        }
+                    },
+                };
+                found.lock().unwrap_or_else(PoisonError::into_inner).add(&name, Some((file, at)), worth);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+                let started = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+                started.expect("invariant: the system can start a thread");
+            }
+        });
+        found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn checker(&self) -> Checker {
+        self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}))
+    }
+
+    fn second(&self) -> Option<Second> {
+        self.second_solver.as_deref().map(Second::new)
+    }
+
+    fn report(&self, mut found: Found, modules: &[Module], sources: &SourceMap, reporter: &mut Reporter) {
+        found.rejected.sort();
+        found.missing.sort();
+        for (name, place, why) in &found.rejected {
+            let fact = format!("the certificate of `{name}` is not accepted: {why}");
+            let help = "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate";
+            let fault = match place {
+                Some((file, at)) => Diagnostic::error(REJECTED, modules[*file].items[*at].span, fact),
+                None => placeless(REJECTED, fact),
+            };
+            reporter.diagnostic(sources, &fault.help(help));
+        }
+        for name in &found.missing {
+            reporter.detail(&format!("  without certificate: {name}"));
+        }
+        let Tally { questions, agreed, open, disagreed } = found.tally;
+        let second = match &self.second_solver {
+            None => String::new(),
+            Some(_) => format!(" (second solver: {agreed} agreed, {open} open, {disagreed} disagreed)"),
+        };
+        reporter.result(&format!(
+            "{} certificates accepted, {} rejected; {} proved claims without one; {questions} questions{second}",
+            found.accepted,
+            found.rejected.len(),
+            found.missing.len()
+        ));
+    }
+}
