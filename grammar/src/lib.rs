@@ -16,6 +16,7 @@ pub mod guard;
 mod habit;
 pub mod lexer;
 pub mod lower;
+pub mod mutate;
 mod parse;
 pub mod prelude;
 pub mod print;

@@ -4,7 +4,7 @@ use crate::content;
 use crate::depends::Depends;
 use crate::expect::{Expectation, expectations};
 use rtv_grammar::Parsed;
-use rtv_grammar::ast::{Clause, DefKind, Item, ItemKind};
+use rtv_grammar::ast::{Clause, DefKind, File, Item, ItemKind};
 use rtv_grammar::lower::Defs;
 use rtv_grammar::prelude::Prelude;
 use rtv_semantics::diag::{Diagnostic, FileId};
@@ -39,6 +39,19 @@ impl Module {
         let (expected, directives) = expectations(&items, &parsed.comments);
         let depends = Depends::of(&items);
         Module { file, items, expected, directives, defs: Defs::new(Prelude::shared()), depends }
+    }
+
+    /// The same file with another item at a place; nothing is expected of it. An operator
+    /// hides that of the library.
+    pub fn with(&self, at: usize, item: Item) -> Module {
+        let mut items = self.items.clone();
+        items[at] = item;
+        let mut defs = Defs::new(Prelude::shared());
+        // What is wrong about names is told of the file as it is written.
+        let _ = defs.add_file(self.file, &File { version: None, items: items.clone() });
+        let (expected, directives) = (vec![Expectation::default(); items.len()], Vec::new());
+        let depends = Depends::of(&items);
+        Module { file: self.file, items, expected, directives, defs, depends }
     }
 
     /// The hash of what the item at a place says, and of the items it rests on: 16

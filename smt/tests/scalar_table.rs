@@ -1,6 +1,9 @@
 //! The encoder against the scalar table: closed random terms have the value that the
 //! table computes, and no other.
 
+#[path = "scalar_table/mutants.rs"]
+mod mutants;
+
 use std::sync::{Arc, OnceLock};
 
 use num_bigint::BigInt;

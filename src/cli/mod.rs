@@ -9,6 +9,7 @@ mod explain;
 mod fmt;
 mod info;
 mod interrupt;
+mod mutate;
 mod ops;
 mod replay;
 mod run;
@@ -73,6 +74,8 @@ enum Verb {
     Audit(audit::Audit),
     /// Run the input that refutes a claim, step by step
     Replay(replay::Replay),
+    /// Make small mistakes in a claim, one at a time, and say what is known of it then
+    Mutate(mutate::Mutate),
     /// List the operators
     Ops(ops::Ops),
     /// Where the project's cache is, and what it holds
@@ -122,6 +125,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),
+        Verb::Mutate(mutate) => mutate.run(&mut reporter),
         Verb::Ops(ops) => ops.run(&mut reporter),
         Verb::Cache(cache) => cache.run(&mut reporter),
         Verb::VerifyCert(verify) => verify.run(&mut reporter),

@@ -11,6 +11,7 @@ mod files;
 mod folder;
 mod golden;
 mod ledger;
+mod mutants;
 mod pages;
 mod run;
 mod samples;

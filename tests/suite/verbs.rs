@@ -413,3 +413,17 @@ fn watching_checks_again_what_changes() {
     run.interrupt();
     assert_eq!(run.end().1, Some(4));
 }
+
+#[test]
+fn mistakes_in_a_claim_are_told_one_by_one() {
+    let folder = Folder::new("mutate");
+    folder.file("r.rtl", "rtl 1.0\nrule r[N](x: i32[N]) { x - 1 => x + -1 }\n");
+    let run = folder.run(&["mutate", "r", "r.rtl"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let lines: Vec<&str> = run.out.lines().collect();
+    assert!(lines.contains(&"   proved  `=>` becomes `<=>`"), "{}", run.out);
+    let at = lines.iter().position(|line| *line == "  refuted  `x - 1` becomes `x + 1`").expect(&run.out);
+    assert!(lines[at + 1].contains("value differs at [0]"), "{}", run.out);
+    let last = lines.last().expect("a line");
+    assert!(last.contains(" mistakes: ") && last.contains(" refuted, 1 proved"), "{}", run.out);
+}

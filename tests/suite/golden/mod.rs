@@ -5,9 +5,9 @@ mod binding;
 mod compare;
 mod form;
 mod promotion;
-mod record;
+pub mod record;
 mod report;
-mod run;
+pub mod run;
 mod schema;
 
 use record::{FAMILIES, Record, cases, read};

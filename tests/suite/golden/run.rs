@@ -15,6 +15,7 @@ use rtv_semantics::eval::{Datum, Env, Limits, eval};
 use rtv_semantics::scalar::Domain;
 use rtv_semantics::tensor::Tensor;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The codes of parts of the language that come later.
 const NOT_YET: [Code; 2] = [Code(291), Code(295)];
@@ -43,13 +44,26 @@ pub enum Ours {
 /// The operators by the overloads they stand for.
 pub struct Runner {
     defs: Defs,
-    schemas: Schemas,
+    schemas: Arc<Schemas>,
     blocks: BTreeMap<String, Vec<(String, Entry)>>,
 }
 
 impl Runner {
     pub fn new() -> Result<Runner, String> {
-        let library = Prelude::shared();
+        Ok(Runner::over(Prelude::shared(), Arc::new(Schemas::load()?)))
+    }
+
+    /// The same cases on another library.
+    pub fn with(&self, library: Arc<dyn Library>) -> Runner {
+        Runner::over(library, self.schemas.clone())
+    }
+
+    /// The operators that a case may call.
+    pub fn operators(&self, record: &Record) -> impl Iterator<Item = &str> {
+        self.blocks.get(&record.aten).into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    fn over(library: Arc<dyn Library>, schemas: Arc<Schemas>) -> Runner {
         let mut blocks: BTreeMap<String, Vec<(String, Entry)>> = BTreeMap::new();
         for name in library.names() {
             for entry in library.overloads(&name) {
@@ -58,7 +72,7 @@ impl Runner {
                 }
             }
         }
-        Ok(Runner { defs: Defs::new(library), schemas: Schemas::load()?, blocks })
+        Runner { defs: Defs::new(library), schemas, blocks }
     }
 
     pub fn run(&self, record: &Record) -> Result<Finding, String> {
