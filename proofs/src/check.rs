@@ -59,6 +59,8 @@ pub struct Outcome {
 pub struct Checker {
     pub(crate) settings: Settings,
     pub(crate) prover: Prover,
+    /// Whether it says of a proved claim all that can be found out bit for bit.
+    pub(crate) thorough: bool,
 }
 
 impl Checker {
@@ -67,7 +69,8 @@ impl Checker {
     /// # Errors
     /// When the solver is missing, of the wrong version, or fails its self-test.
     pub fn start(settings: Settings) -> Result<Checker, Fault> {
-        Ok(Checker { settings, prover: Prover::new(Solver::start()?, settings.budget) })
+        let prover = Prover::new(Solver::start()?, settings.budget);
+        Ok(Checker { settings, prover, thorough: false })
     }
 
     /// With the solver in worker processes, which several checkers may share; `observer`
@@ -75,7 +78,13 @@ impl Checker {
     /// [`Outcome::fault`].
     pub fn in_workers(settings: Settings, pool: Arc<Pool>, observer: Observer) -> Checker {
         let solver = Solver::in_workers(pool).observed(observer);
-        Checker { settings, prover: Prover::new(solver, settings.budget) }
+        Checker { settings, prover: Prover::new(solver, settings.budget), thorough: false }
+    }
+
+    /// The same, and it does what it can to find out what a proved claim `upto real` or
+    /// `reassoc` is worth bit for bit.
+    pub fn thorough(self) -> Checker {
+        Checker { thorough: true, ..self }
     }
 
     /// Sizes are part of types, and decided with the solver at every stage.

@@ -38,3 +38,10 @@ pub fn choice_text(dtypes: &[(Arc<str>, DType)]) -> String {
     let parts: Vec<String> = dtypes.iter().map(|(n, d)| format!("{n} = {d}")).collect();
     parts.join(", ")
 }
+
+/// How far dtypes are from those that most programs use.
+pub fn unusual(dtypes: &[(Arc<str>, DType)]) -> usize {
+    let usual = [DType::F32, DType::I64, DType::Bool, DType::I32, DType::F64];
+    let place = |dtype: &DType| usual.iter().position(|d| d == dtype).unwrap_or(usual.len());
+    dtypes.iter().map(|(_, dtype)| place(dtype)).sum()
+}

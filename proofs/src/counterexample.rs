@@ -1,5 +1,6 @@
 //! A concrete input on which the two sides of a claim differ.
 
+use crate::apart::first_apart;
 use crate::compare::{Difference, domain};
 use crate::dataflow::{Step, steps};
 use crate::refute::{Drawn, environment, limits};
@@ -73,6 +74,15 @@ impl Counterexample {
         let env = environment(&self.input, domain);
         let of = |side| steps(side, &env, domain, &limits());
         (of(&self.instance.lhs), of(&self.instance.rhs))
+    }
+
+    /// The first value on the way to the left result that differs from its counterpart on
+    /// the way to the right one, and that, if there is such a pair.
+    pub fn first_apart(&self) -> Option<(Step, Step)> {
+        let (left, right) = self.steps();
+        let claim = &self.instance;
+        let (left, right) = first_apart(&left, &right, claim.mode, claim.directed)?;
+        Some((left.clone(), right.clone()))
     }
 
     /// The input, both results and where they part, one line a fact.

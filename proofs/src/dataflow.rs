@@ -9,6 +9,7 @@ use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{Form, Fun, Instance, Term, Var};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Functions of the user inside one another whose steps are shown.
 const MAX_DEPTH: usize = 6;
@@ -22,6 +23,12 @@ pub struct Step {
     pub span: Span,
     /// Calls of the user's functions around it.
     pub depth: usize,
+    /// The name that a `let` gives it.
+    pub bound: Option<Arc<str>>,
+    /// What it applies.
+    pub operator: Option<Arc<str>>,
+    /// Whether it is the result.
+    pub last: bool,
     pub value: Result<Datum, EvalError>,
 }
 
@@ -115,6 +122,7 @@ pub fn steps(term: &Term, env: &Env, domain: Domain, limits: &Limits) -> Vec<Ste
 
 fn walk(term: &Term, env: &mut Env, domain: Domain, limits: &Limits, depth: usize, into: &mut Vec<Step>) {
     let flow = Dataflow::of(term);
+    let result = result(term).address();
     let order = toposort(&flow.graph, None).expect("invariant: a term is not inside itself");
     for node in order {
         if into.len() >= MAX_STEPS {
@@ -140,9 +148,23 @@ fn walk(term: &Term, env: &mut Env, domain: Domain, limits: &Limits, depth: usiz
             env.vars.insert(var.clone(), value.clone());
         }
         if !matches!(term.form(), Form::Var(_) | Form::Lit(_) | Form::Size(_)) {
-            into.push(Step { span: term.span(), depth, value });
+            let operator = match term.form() {
+                Form::Call(Fun::Op(instance), _) => Some(instance.name.clone()),
+                _ => None,
+            };
+            let bound = var.as_ref().map(|var| var.name.clone());
+            let last = depth == 0 && term.address() == result;
+            into.push(Step { span: term.span(), depth, bound, operator, last, value });
         }
     }
+}
+
+/// What a term gives, without the `let`s around it.
+fn result(mut term: &Term) -> &Term {
+    while let Form::Let(_, _, body) = term.form() {
+        term = body;
+    }
+    term
 }
 
 /// The parameters of a call with their values.

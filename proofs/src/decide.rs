@@ -2,11 +2,13 @@
 
 use crate::certificate::{Certificate, Certified};
 use crate::check::{Checker, Stage};
-use crate::choices::{choice_text, dtype_choices, with_ranks};
+use crate::choices::{choice_text, dtype_choices, unusual, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
 use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
+use crate::facets::{Effort, Facets};
+use crate::field::{Fingerprints, fingerprints};
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
 use crate::recheck::{Why, tried};
@@ -21,13 +23,12 @@ use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::defined::definedness;
 use rtv_semantics::diag::{Code, Diagnostic};
-use rtv_semantics::dtype::DType;
 use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::unfold::Limits;
-use rtv_smt::ValueModel;
+use rtv_smt::{Budget, ValueModel};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,9 @@ const OPEN_FACTOR: u64 = 5;
 
 /// Draws at each simpler instance to make a counterexample simpler.
 const SIMPLER_DRAWS: u64 = 20;
+
+/// For each question whether a claim `upto` more holds bit for bit, too.
+const FACET: Budget = Budget { rlimit: 500_000, timeout_ms: 1_000 };
 
 /// Time for making one counterexample small; what there is then is shown.
 const MAX_SHRINK: Duration = Duration::from_secs(3);
@@ -234,20 +238,27 @@ impl Checker {
         let proved = contracts.values().all(|found| found.verdict == Verdict::Proved);
         let inputs = self.settings.samples.saturating_mul(if proved { 1 } else { OPEN_FACTOR });
         let rest = inputs.saturating_sub(first);
-        if let Some(found) = self.sample(task, &stated.samples, rest, &mut tried) {
-            let mut result = refuted(result, *found, tried.compared);
-            if proved && !contracts.is_empty() {
-                result.code = Some(CONTRADICTION);
-                result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
-            }
-            return result;
+        let found = self.sample(task, &stated.samples, rest, &mut tried);
+        let found = found.or_else(|| self.field_test(task, stated, mode, &mut tried));
+        let proved = proved && !contracts.is_empty();
+        if let Some(found) = found {
+            let result = refuted(result, *found, tried.compared);
+            return if proved { contradicted(result) } else { result };
         }
         result.contracts = contracts;
-        if proved && !result.contracts.is_empty() {
-            result.checked = Some(self.checked(task, &claims, &certificate));
-        }
         result.samples = tried.compared;
+        result.checked = proved.then(|| self.checked(task, &claims, &certificate));
+        if proved && tried.fields.as_ref().is_some_and(Fingerprints::deny) {
+            return contradicted(result);
+        }
         self.summarize(&mut result, &stated.claims, mode, &tried);
+        if result.verdict == Verdict::Proved && is_over_reals(mode) {
+            let facets = task.deadline.within(|| self.facets(stated)).ok();
+            if let Some(found) = facets.as_ref().and_then(Facets::contradiction) {
+                return contradicted(refuted(result, found.clone(), tried.compared));
+            }
+            result.facets = facets;
+        }
         match asked {
             Asked::Trust(why) if result.verdict != Verdict::Vacuous => {
                 (result.verdict, result.note) = (Verdict::Trusted, format!("\"{why}\""));
@@ -266,6 +277,36 @@ impl Checker {
             result.note = format!("a step of its proof is wrong: this is a fault of rtv ({why})");
         }
         result
+    }
+
+    /// A refutation at the sizes at which random residues tell the sides apart.
+    fn field_test(
+        &self,
+        task: &Task<'_>,
+        stated: &Instances,
+        mode: Mode,
+        tried: &mut Tried,
+    ) -> Option<Box<Counterexample>> {
+        if !is_over_reals(mode) || self.settings.samples == 0 {
+            return None;
+        }
+        let seed = self.settings.seed;
+        let found = task.deadline.within(|| fingerprints(&stated.samples, seed)).ok()?;
+        let mut sampler = Sampler::new(seed);
+        let refuting = match &found {
+            Fingerprints::Differ(hint) => task.deadline.within(|| hint.replayed(&mut sampler)).ok().flatten(),
+            Fingerprints::Outside | Fingerprints::Agree(_) => None,
+        };
+        tried.fields = Some(found);
+        tried.compared += u64::from(refuting.is_some());
+        refuting.map(|refuting| self.small(task, refuting, &mut sampler))
+    }
+
+    /// What a proved claim is worth bit for bit.
+    fn facets(&self, stated: &Instances) -> Facets {
+        let effort = Effort { seed: self.settings.seed, thorough: self.thorough };
+        let budget = if self.thorough { self.settings.budget } else { FACET };
+        Facets::of(&stated.claims, &stated.samples, &self.prover.with_budget(budget), effort)
     }
 
     /// The contracts of a claim, proved as far as they can be.
@@ -519,11 +560,13 @@ fn turn(claims: &[Arc<Claim>], draw: usize) -> &Arc<Claim> {
 
 /// The number of axes, then how unusual the dtypes are.
 fn simplicity(claim: &Claim) -> (usize, usize) {
-    let usual = [DType::F32, DType::I64, DType::Bool, DType::I32, DType::F64];
-    let unusual =
-        |(_, dtype): &(Arc<str>, DType)| usual.iter().position(|d| d == dtype).unwrap_or(usual.len());
     let axes = claim.ranks.iter().map(|(_, extents)| extents.len()).sum();
-    (axes, claim.dtypes.iter().map(unusual).sum())
+    (axes, unusual(&claim.dtypes))
+}
+
+/// Whether floats stand for real numbers.
+fn is_over_reals(mode: Mode) -> bool {
+    matches!(mode, Mode::Reassoc | Mode::Real)
 }
 
 /// How many inputs were drawn, and on how many both sides were compared.
@@ -531,10 +574,18 @@ fn simplicity(claim: &Claim) -> (usize, usize) {
 struct Tried {
     draws: u64,
     compared: u64,
+    /// What residues say, if they were asked.
+    fields: Option<Fingerprints>,
 }
 
 impl Tried {
     fn text(&self) -> String {
+        let fields = self.fields.as_ref().and_then(Fingerprints::text);
+        let fields = fields.map_or(String::new(), |text| format!("; {text}"));
+        self.inputs() + &fields
+    }
+
+    fn inputs(&self) -> String {
         match (self.draws, self.compared) {
             (0, _) => "no input was tried".to_string(),
             (_, 0) => "no input was found that satisfies the preconditions and runs".to_string(),
@@ -555,6 +606,13 @@ fn refuted(mut result: ClaimResult, found: Counterexample, compared: u64) -> Cla
     result.note = found.contract.name().into();
     result.samples = compared;
     result.counterexample = Some(found);
+    result
+}
+
+/// A proof and an input say different things.
+fn contradicted(mut result: ClaimResult) -> ClaimResult {
+    result.code = Some(CONTRADICTION);
+    result.note = "the prover and the evaluator disagree: this is a fault of rtv".into();
     result
 }
 

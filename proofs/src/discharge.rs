@@ -41,6 +41,12 @@ impl Prover {
         Prover { values: ValueProver::new(solver.clone(), sizes.clone(), budget), sizes, solver }
     }
 
+    /// The same with another budget for each question about values.
+    pub fn with_budget(&self, budget: Budget) -> Prover {
+        let (solver, sizes) = (self.solver.clone(), self.sizes.clone());
+        Prover { values: ValueProver::new(solver.clone(), sizes.clone(), budget), sizes, solver }
+    }
+
     /// The solver, for the time it has and the faults it shows.
     pub fn solver(&self) -> &Solver {
         &self.solver
@@ -53,6 +59,15 @@ impl Prover {
     /// Whether no sizes satisfy the preconditions.
     pub fn vacuous(&self, claim: &Claim) -> bool {
         self.sizes.ask(&claim.facts, &Cond::False) == SizeAnswer::Entailed
+    }
+
+    /// The value contract bit for bit, in the solver's theory of floats, and what separates
+    /// the values if they differ.
+    pub fn bits(&self, claim: &Claim) -> (Finding, Option<ValueModel>) {
+        let claim = Claim { mode: Mode::Exact, ..claim.clone() };
+        let mut goal = Goal { in_ieee: true, ..Goal::new(&claim, &self.sizes) };
+        let found = goal.value(&self.values);
+        (found, goal.model)
     }
 
     /// Every contract of a rule or decomposition.
@@ -103,6 +118,8 @@ struct Goal<'a> {
     left: Result<Vec<Obligation>, String>,
     right: Result<Vec<Obligation>, String>,
     model: Option<ValueModel>,
+    /// Whether floats are those of the solver's theory.
+    in_ieee: bool,
     parts: Vec<(Contract, Part)>,
     /// What counts as proved, where nothing is to be proved.
     given: Option<&'a [(Contract, Part)]>,
@@ -124,7 +141,18 @@ impl<'a> Goal<'a> {
             facts.extend(left.iter().filter(|o| o.path.is_empty()).filter_map(|o| o.need.as_cond()));
             facts.extend(bounds(left, &facts, sizes));
         }
-        Goal { claim, sizes, fresh, facts, left, right, model: None, parts: Vec::new(), given: None }
+        Goal {
+            claim,
+            sizes,
+            fresh,
+            facts,
+            left,
+            right,
+            model: None,
+            parts: Vec::new(),
+            given: None,
+            in_ieee: false,
+        }
     }
 
     fn shape(&mut self, left: &Type, right: &Type) -> Finding {
@@ -372,6 +400,9 @@ impl<'a> Goal<'a> {
             errors: Errors::Excluded,
             written: None,
         };
+        if self.in_ieee {
+            return self.ask_ieee(&goal, prover);
+        }
         match self.answer(&goal, [&written_left, &written_right], prover) {
             ValueAnswer::Equal(proof) => {
                 let method = match proof.method() {
@@ -387,6 +418,18 @@ impl<'a> Goal<'a> {
                 Finding::unknown("no proof found, and what the solver holds against it is no counterexample")
             }
             ValueAnswer::Unknown(reason) => Finding::unknown(reason.to_string()),
+        }
+    }
+
+    /// The same question in the solver's theory of floats; no part of a certificate.
+    fn ask_ieee(&mut self, goal: &ValueGoal, prover: &ValueProver) -> Finding {
+        match prover.prove_in_ieee(goal) {
+            Ok(None) => Finding::proved("theory of floats"),
+            Ok(Some(model)) => {
+                self.model = Some(model);
+                Finding::unknown("the solver holds an input against it")
+            }
+            Err(reason) => Finding::unknown(reason.to_string()),
         }
     }
 }

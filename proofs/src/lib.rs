@@ -7,6 +7,7 @@
 //! crate knows no command line and prints nothing.
 
 mod alias;
+mod apart;
 mod as_test;
 mod certificate;
 mod check;
@@ -21,6 +22,8 @@ mod decide;
 mod depends;
 mod discharge;
 mod expect;
+mod facets;
+mod field;
 mod instances;
 mod module;
 mod recheck;
@@ -42,6 +45,7 @@ pub use core::{core, operators};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use expect::Expectation;
+pub use facets::{Cause, Decided, Facets, Special};
 pub use module::{Module, subject};
 pub use recheck::{Opinion, SecondSolver, Tally};
 pub use record::Record;

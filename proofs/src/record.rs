@@ -4,6 +4,7 @@
 use crate::certificate::Certificate;
 use crate::check::{Checker, Outcome};
 use crate::decide::CONTRADICTION;
+use crate::facets::Facets;
 use crate::module::{Module, subject};
 use crate::verdict::{Checked, ClaimResult, Contract, Finding, Provenance, Verdict};
 use crate::witness::Witness;
@@ -45,7 +46,7 @@ impl From<&ClaimResult> for Record {
                 Some(Checked::Accepted(_, text)) => Some(Certificate::hash(text)),
                 _ => None,
             },
-            facets: None,
+            facets: claim.facets.as_ref().map(Facets::to_string),
             witness: claim.counterexample.as_ref().map(Witness::from),
         }
     }
@@ -77,6 +78,7 @@ impl Record {
             note: self.note.clone(),
             code: self.code,
             samples: self.samples,
+            facets: self.facets.as_ref().and_then(|text| text.parse().ok()),
             provenance,
             ..blank
         })
@@ -101,6 +103,7 @@ impl ClaimResult {
             note: String::new(),
             code: None,
             counterexample: None,
+            facets: None,
             checked: None,
             samples: 0,
             seconds: 0.0,

@@ -279,7 +279,7 @@ pub fn environment(drawn: &Drawn, domain: Domain) -> Env {
     env.sizes.extend(drawn.sizes.iter().map(|(s, n)| (s.clone(), *n)));
     for (var, _, tensor) in &drawn.tensors {
         let tensor = match domain {
-            Domain::Ieee => tensor.clone(),
+            Domain::Ieee | Domain::Field => tensor.clone(),
             Domain::Exact => tensor.to_exact(),
         };
         env.vars.insert(var.clone(), Datum::Tensor(tensor));

@@ -82,6 +82,9 @@ fn element(value: &ModelValue, dtype: DType) -> Option<Value> {
         (ModelValue::Bool(b), Category::Bool) => Some(Value::Bool(*b)),
         (ModelValue::Real(r), Category::Float) => Some(Value::float(r.to_f64()?, dtype, Domain::Ieee)),
         (ModelValue::Int(k), Category::Float) => Some(Value::float(k.to_f64()?, dtype, Domain::Ieee)),
+        (ModelValue::Float(bits), Category::Float) => {
+            Some(Value::float(f64::from_bits(*bits), dtype, Domain::Ieee))
+        }
         (ModelValue::Bits(bits), Category::Int) => {
             let (low, high) = dtype.int_range()?;
             let width = dtype.bits();

@@ -87,10 +87,7 @@ impl From<EvalError> for Fault {
 
 fn agrees(a: &Term, b: &Term, mode: Mode, ieee: &Env, exact: &Env) -> Result<(), Fault> {
     let domain = domain(mode);
-    let env = match domain {
-        Domain::Ieee => ieee,
-        Domain::Exact => exact,
-    };
+    let env = if domain == Domain::Exact { exact } else { ieee };
     let left = eval(a, env, domain, &limits())?;
     let right = eval(b, env, domain, &limits())?;
     match difference(&left, &right, mode, false) {

@@ -2,11 +2,13 @@
 
 use crate::counterexample::Counterexample;
 use crate::expect::Expectation;
+use crate::facets::Facets;
 use crate::recheck::Tally;
 use rtv_semantics::diag::{Code, Span};
 use rtv_semantics::program::ClaimKind;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// What is known of a claim or of one contract of it.
@@ -128,6 +130,22 @@ pub enum Checked {
     Contradicted(String),
 }
 
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Checked::Accepted(Tally { questions: 0, .. }, _) => f.write_str("accepted, without a solver"),
+            Checked::Accepted(Tally { questions: 1, .. }, _) => {
+                f.write_str("accepted, with 1 question to the solver")
+            }
+            Checked::Accepted(Tally { questions, .. }, _) => {
+                write!(f, "accepted, with {questions} questions to the solver")
+            }
+            Checked::Open(why) => write!(f, "none: {why}"),
+            Checked::Contradicted(why) => write!(f, "wrong: {why}"),
+        }
+    }
+}
+
 /// Where a verdict comes from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Provenance {
@@ -167,6 +185,8 @@ pub struct ClaimResult {
     pub note: String,
     pub code: Option<Code>,
     pub counterexample: Option<Counterexample>,
+    /// Of a proved claim `upto` more than bits: what it is worth bit for bit.
+    pub facets: Option<Facets>,
     /// What the independent checker says of the certificate of a proved claim.
     pub checked: Option<Checked>,
     /// Inputs on which both sides were run and compared.

@@ -12,6 +12,7 @@ mod cases;
 mod encode;
 mod extended;
 mod floats;
+mod ieee;
 mod instances;
 mod key;
 mod laws;
@@ -36,7 +37,7 @@ pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 pub use proof::{
     Algebra, Combining, Merge, Narrowing, Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
-pub use query::{Fun, Id, Op, Query, Sort};
+pub use query::{FpOp, Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};
 pub use solver::{
     Answer, Asked, Backend, Budget, Fault, ModelValue, ModelValues, Observer, R0710, R0711, R0712, Reason,

@@ -241,7 +241,11 @@ impl Backend for Pool {
         self.answer(Asking::Built(query), budget, deadline)
     }
 
-    fn check_text(&self, text: &str, budget: Budget, deadline: Option<Instant>) -> Answer {
+    fn check_text(&self, text: &str, budget: Budget) -> Answer {
+        self.check_text_until(text, budget, None)
+    }
+
+    fn check_text_until(&self, text: &str, budget: Budget, deadline: Option<Instant>) -> Answer {
         self.answer(Asking::Text(text), budget, deadline)
     }
 

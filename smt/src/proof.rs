@@ -99,7 +99,7 @@ pub enum Combining {
     /// The term is a combination of monomials, and they are `after`.
     Combined {
         algebra: Algebra,
-        reading: Reading,
+        reading: Box<Reading>,
         /// For each monomial, the binders that are counted from their ends.
         reversed: Vec<Vec<usize>>,
         after: Term,

@@ -23,6 +23,9 @@ pub enum Sort {
     Real,
     /// Bit-vectors of a width.
     Bits(u32),
+    /// IEEE floats, by the bits of their exponent and of their significand, the hidden one
+    /// included; all NaNs are one.
+    Float(u32, u32),
     /// A sort without any structure, by name.
     Opaque(String),
 }
@@ -73,6 +76,34 @@ pub enum Op {
     BvToInt,
     /// An integer modulo two to the width.
     IntToBv(u32),
+    Fp(FpOp),
+    /// The nearest float of this sort to a float, ties to even.
+    FpTo(u32, u32),
+}
+
+/// Operations on floats; those that round do so to nearest, ties to even. Two floats that
+/// are the same ([`Op::Eq`]) have the same bits, or are the NaN.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FpOp {
+    Add,
+    Mul,
+    Div,
+    Sqrt,
+    Neg,
+    Abs,
+    Lt,
+    Le,
+    /// As numbers: zeros are equal, the NaN is not.
+    Eq,
+    IsNan,
+    IsInf,
+    /// With the sign bit; not the NaN.
+    IsNegative,
+    /// To an integer: down, up, to the nearest even one, towards zero.
+    Floor,
+    Ceil,
+    Round,
+    Trunc,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -82,6 +113,8 @@ pub(crate) enum Node {
     Real(BigRational),
     /// Value below two to the width.
     Bits(BigInt, u32),
+    /// A float by the bits of the f64 that is nearest to it, and its sort.
+    Float(u64, u32, u32),
     Apply(Fun, Vec<Id>),
     Op(Op, Vec<Id>),
 }
@@ -103,6 +136,20 @@ pub struct Query {
     by_name: HashMap<String, Fun>,
     pub(crate) asserts: Vec<Id>,
     pub(crate) watched: Vec<Id>,
+}
+
+impl FpOp {
+    fn arity(self) -> usize {
+        match self {
+            FpOp::Add | FpOp::Mul | FpOp::Div | FpOp::Lt | FpOp::Le | FpOp::Eq => 2,
+            _ => 1,
+        }
+    }
+
+    fn is_test(self) -> bool {
+        use FpOp::{Eq, IsInf, IsNan, IsNegative, Le, Lt};
+        matches!(self, Lt | Le | Eq | IsNan | IsInf | IsNegative)
+    }
 }
 
 impl Id {
@@ -196,6 +243,13 @@ impl Query {
         self.intern(Node::Bits(value, width), Sort::Bits(width))
     }
 
+    /// The nearest float of a sort; every NaN is one.
+    pub fn float(&mut self, value: f64, exponent: u32, significand: u32) -> Id {
+        let value = if value.is_nan() { f64::NAN } else { value };
+        let node = Node::Float(value.to_bits(), exponent, significand);
+        self.intern(node, Sort::Float(exponent, significand))
+    }
+
     pub fn not(&mut self, a: Id) -> Id {
         match &self.nodes[a.index()] {
             Node::Bool(value) => {
@@ -249,10 +303,11 @@ impl Query {
         self.op(Op::Eq, if a < b { vec![a, b] } else { vec![b, a] })
     }
 
-    /// A node that is a literal; different literals of one sort denote different values.
+    /// A node that is a literal; different literals of one sort denote different values. A
+    /// float is none, since it may round to the same as another.
     pub(crate) fn literal(&self, id: Id) -> Option<&Node> {
         let node = &self.nodes[id.index()];
-        (!matches!(node, Node::Apply(..) | Node::Op(..))).then_some(node)
+        (!matches!(node, Node::Apply(..) | Node::Op(..) | Node::Float(..))).then_some(node)
     }
 
     /// The value of a boolean literal.
@@ -331,6 +386,10 @@ impl Query {
                 let fits = *width > 0 && !value.is_negative() && value.bits() <= u64::from(*width);
                 fits.then_some(Sort::Bits(*width))?
             }
+            Node::Float(_, exponent, significand) => {
+                let fits = (2..=11).contains(exponent) && (2..=53).contains(significand);
+                fits.then_some(Sort::Float(*exponent, *significand))?
+            }
             Node::Apply(fun, args) => {
                 let decl = &self.decls[fun.index()];
                 let sorted = args.iter().map(|arg| self.sort(*arg)).eq(&decl.domain);
@@ -371,6 +430,12 @@ impl Query {
             (Op::SignExt(more) | Op::ZeroExt(more), [a]) => width(a)?.checked_add(more).map(Sort::Bits),
             (Op::BvToInt, [a]) if width(a).is_some() => Some(Sort::Int),
             (Op::IntToBv(w), [Sort::Int]) if w > 0 => Some(Sort::Bits(w)),
+            (Op::FpTo(e, s), [Sort::Float(..)]) if (2..=11).contains(&e) && (2..=53).contains(&s) => {
+                Some(Sort::Float(e, s))
+            }
+            (Op::Fp(op), [a @ Sort::Float(..), rest @ ..]) if alike && rest.len() + 1 == op.arity() => {
+                Some(if op.is_test() { Sort::Bool } else { (*a).clone() })
+            }
             (
                 Op::BvAdd
                 | Op::BvMul

@@ -17,7 +17,7 @@ use std::fmt::Write;
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
 
-use crate::query::{Decl, Id, Node, Op, Query, Sort};
+use crate::query::{Decl, FpOp, Id, Node, Op, Query, Sort};
 
 /// An operand longer than this is defined by name, so that no line nests deep.
 const LONG: usize = 100;
@@ -125,6 +125,7 @@ impl<'q> Text<'q> {
             Sort::Int => "Int".to_string(),
             Sort::Real => "Real".to_string(),
             Sort::Bits(width) => format!("(_ BitVec {width})"),
+            Sort::Float(exponent, significand) => format!("(_ FloatingPoint {exponent} {significand})"),
             Sort::Opaque(name) => self.sorts[name.as_str()].clone(),
         }
     }
@@ -141,6 +142,9 @@ fn term(node: &Node, funs: &[String], terms: &[String]) -> String {
             signed(top, if bottom.is_one() { whole } else { format!("(/ {whole} {bottom}.0)") })
         }
         Node::Bits(value, width) => format!("(_ bv{value} {width})"),
+        Node::Float(bits, exponent, significand) => {
+            format!("((_ to_fp {exponent} {significand}) RNE ((_ to_fp 11 53) #x{bits:016x}))")
+        }
         Node::Apply(fun, args) if args.is_empty() => funs[fun.index()].clone(),
         Node::Apply(fun, args) => call(&funs[fun.index()], args, terms),
         // The standard's take two operands or more.
@@ -223,8 +227,34 @@ impl Op {
             Op::SignExt(more) => return format!("(_ sign_extend {more})"),
             Op::ZeroExt(more) => return format!("(_ zero_extend {more})"),
             Op::IntToBv(width) => return format!("(_ int_to_bv {width})"),
+            Op::FpTo(exponent, significand) => return format!("(_ to_fp {exponent} {significand}) RNE"),
+            Op::Fp(op) => op.smtlib(),
         };
         name.to_string()
+    }
+}
+
+impl FpOp {
+    /// The function's name in SMT-LIB, with how it rounds.
+    fn smtlib(self) -> &'static str {
+        match self {
+            FpOp::Add => "fp.add RNE",
+            FpOp::Mul => "fp.mul RNE",
+            FpOp::Div => "fp.div RNE",
+            FpOp::Sqrt => "fp.sqrt RNE",
+            FpOp::Neg => "fp.neg",
+            FpOp::Abs => "fp.abs",
+            FpOp::Lt => "fp.lt",
+            FpOp::Le => "fp.leq",
+            FpOp::Eq => "fp.eq",
+            FpOp::IsNan => "fp.isNaN",
+            FpOp::IsInf => "fp.isInfinite",
+            FpOp::IsNegative => "fp.isNegative",
+            FpOp::Floor => "fp.roundToIntegral RTN",
+            FpOp::Ceil => "fp.roundToIntegral RTP",
+            FpOp::Round => "fp.roundToIntegral RNE",
+            FpOp::Trunc => "fp.roundToIntegral RTZ",
+        }
     }
 }
 

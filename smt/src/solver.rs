@@ -97,6 +97,8 @@ pub enum ModelValue {
     Real(BigRational),
     /// Unsigned value of a bit-vector.
     Bits(u64),
+    /// A float by the bits of the f64 that it is.
+    Float(u64),
     /// An irrational number or an element of an opaque sort, as the solver prints it.
     Other(String),
 }
@@ -123,8 +125,12 @@ pub trait Backend: Send + Sync {
     }
 
     /// The same for a question in SMT-LIB text, without values.
-    fn check_text(&self, _text: &str, _budget: Budget, _deadline: Option<Instant>) -> Answer {
+    fn check_text(&self, _text: &str, _budget: Budget) -> Answer {
         Answer::Unknown(Reason::Unsupported("a question in text".into()))
+    }
+
+    fn check_text_until(&self, text: &str, budget: Budget, _deadline: Option<Instant>) -> Answer {
+        self.check_text(text, budget)
     }
 
     /// Why it is not to be believed; once found it stays, and every answer is `unknown`.
@@ -252,7 +258,7 @@ impl Solver {
         let Some((budget, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
-        let ask = AssertUnwindSafe(|| self.backend.check_text(text, budget, deadline));
+        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, budget, deadline));
         catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
     }
 

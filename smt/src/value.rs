@@ -22,6 +22,7 @@ use rtv_semantics::term::{Form, Fun, Reduce, Term};
 
 use crate::cases::{decided, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
+use crate::ieee;
 use crate::instances::instances;
 use crate::key::unsupported;
 use crate::normal::{calculated, normal, reindexed, reorderable};
@@ -160,6 +161,15 @@ impl ValueProver {
         }
         let goal = ValueGoal { facts: &facts, hypotheses: &hypotheses, ..*goal };
         Some(is_proved(&self.nested(&goal, 0)))
+    }
+
+    /// The same about the bits of floats, in the theory that has all of them; only for terms
+    /// without reductions, and dear.
+    ///
+    /// # Errors
+    /// If there is no answer; else what separates the sides, if anything does.
+    pub fn prove_in_ieee(&self, goal: &ValueGoal) -> Result<Option<ValueModel>, Reason> {
+        ieee::prove(goal, &*self.sizes, &self.solver, self.budget)
     }
 
     /// The first question asked for a goal, as SMT-LIB text.

@@ -12,14 +12,14 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::Zero;
 
-use crate::query::{Decl, Id, Node, Op, Query, Sort};
+use crate::query::{Decl, FpOp, Id, Node, Op, Query, Sort};
 use crate::solver::{Answer, Budget, ModelValue, Reason};
 
 /// First word of a worker's greeting; the number changes with this format.
-const GREETING: &str = "rtv-solver-1";
+const GREETING: &str = "rtv-solver-2";
 
 /// Operations without parameters.
-pub(crate) const PLAIN: [Op; 27] = [
+pub(crate) const PLAIN: [Op; 43] = [
     Op::Not,
     Op::And,
     Op::Or,
@@ -47,6 +47,22 @@ pub(crate) const PLAIN: [Op; 27] = [
     Op::BvAshr,
     Op::BvLshr,
     Op::BvToInt,
+    Op::Fp(FpOp::Add),
+    Op::Fp(FpOp::Mul),
+    Op::Fp(FpOp::Div),
+    Op::Fp(FpOp::Sqrt),
+    Op::Fp(FpOp::Neg),
+    Op::Fp(FpOp::Abs),
+    Op::Fp(FpOp::Lt),
+    Op::Fp(FpOp::Le),
+    Op::Fp(FpOp::Eq),
+    Op::Fp(FpOp::IsNan),
+    Op::Fp(FpOp::IsInf),
+    Op::Fp(FpOp::IsNegative),
+    Op::Fp(FpOp::Floor),
+    Op::Fp(FpOp::Ceil),
+    Op::Fp(FpOp::Round),
+    Op::Fp(FpOp::Trunc),
 ];
 
 /// What a worker says first.
@@ -110,6 +126,7 @@ pub(crate) fn question(number: u64, query: &Query, budget: Budget) -> String {
             Node::Int(value) => format!("i:{value}"),
             Node::Real(value) => format!("r:{}:{}", value.numer(), value.denom()),
             Node::Bits(value, width) => format!("v:{value}:{width}"),
+            Node::Float(bits, exponent, significand) => format!("f:{bits:x}:{exponent}:{significand}"),
             Node::Apply(fun, args) => format!("a:{}:{}", fun.index(), ids_text(args)),
             Node::Op(op, args) => format!("o:{}:{}", op_text(*op), ids_text(args)),
         });
@@ -149,6 +166,10 @@ pub(crate) fn read_question(line: &str) -> Option<(Query, Budget)> {
             ["i", value] => Node::Int(value.parse().ok()?),
             ["r", numer, denom] => Node::Real(read_ratio(numer, denom)?),
             ["v", value, width] => Node::Bits(value.parse().ok()?, width.parse().ok()?),
+            ["f", bits, exponent, significand] => {
+                let bits = u64::from_str_radix(bits, 16).ok()?;
+                Node::Float(bits, exponent.parse().ok()?, significand.parse().ok()?)
+            }
             ["a", fun, args] => Node::Apply(query.fun_at(fun.parse().ok()?)?, read_ids(&query, args)?),
             ["o", op, args] => Node::Op(read_op(op)?, read_ids(&query, args)?),
             _ => return None,
@@ -183,6 +204,7 @@ pub(crate) fn answer(asked: &str, answer: &Answer) -> String {
                     ModelValue::Int(value) => format!("i:{value}"),
                     ModelValue::Real(value) => format!("r:{}:{}", value.numer(), value.denom()),
                     ModelValue::Bits(value) => format!("v:{value}"),
+                    ModelValue::Float(bits) => format!("f:{bits:x}"),
                     ModelValue::Other(text) => format!("o:{}", escaped(text)),
                 });
             }
@@ -220,6 +242,7 @@ fn read_value(word: &str) -> Option<ModelValue> {
         ["i", value] => ModelValue::Int(value.parse().ok()?),
         ["r", numer, denom] => ModelValue::Real(read_ratio(numer, denom)?),
         ["v", value] => ModelValue::Bits(value.parse().ok()?),
+        ["f", bits] => ModelValue::Float(u64::from_str_radix(bits, 16).ok()?),
         ["o", text] => ModelValue::Other(plain(text)?),
         _ => return None,
     })
@@ -241,6 +264,7 @@ fn sort_text(sort: &Sort) -> String {
         Sort::Int => "I".to_string(),
         Sort::Real => "R".to_string(),
         Sort::Bits(width) => format!("V{width}"),
+        Sort::Float(exponent, significand) => format!("F{exponent}.{significand}"),
         Sort::Opaque(name) => format!("O{}", escaped(name)),
     }
 }
@@ -250,9 +274,14 @@ fn read_sort(word: &str) -> Option<Sort> {
         "B" => Sort::Bool,
         "I" => Sort::Int,
         "R" => Sort::Real,
-        _ => match word.strip_prefix('V') {
-            Some(width) => Sort::Bits(width.parse().ok()?),
-            None => Sort::Opaque(plain(word.strip_prefix('O')?)?),
+        _ => match word.split_at_checked(1)? {
+            ("V", width) => Sort::Bits(width.parse().ok()?),
+            ("F", bits) => {
+                let (exponent, significand) = bits.split_once('.')?;
+                Sort::Float(exponent.parse().ok()?, significand.parse().ok()?)
+            }
+            ("O", name) => Sort::Opaque(plain(name)?),
+            _ => return None,
         },
     })
 }
@@ -263,8 +292,14 @@ fn op_text(op: Op) -> String {
         Op::SignExt(more) => format!("sign_extend.{more}"),
         Op::ZeroExt(more) => format!("zero_extend.{more}"),
         Op::IntToBv(width) => format!("int_to_bv.{width}"),
-        _ => op.smtlib(),
+        Op::FpTo(exponent, significand) => format!("to_fp.{exponent}.{significand}"),
+        _ => plain_text(op),
     }
+}
+
+/// A name without blanks.
+fn plain_text(op: Op) -> String {
+    op.smtlib().replace([' ', '.'], "_")
 }
 
 fn read_op(word: &str) -> Option<Op> {
@@ -274,7 +309,8 @@ fn read_op(word: &str) -> Option<Op> {
         ["sign_extend", more] => Op::SignExt(more.parse().ok()?),
         ["zero_extend", more] => Op::ZeroExt(more.parse().ok()?),
         ["int_to_bv", width] => Op::IntToBv(width.parse().ok()?),
-        _ => PLAIN.into_iter().find(|op| op.smtlib() == word)?,
+        ["to_fp", exponent, significand] => Op::FpTo(exponent.parse().ok()?, significand.parse().ok()?),
+        _ => PLAIN.into_iter().find(|op| plain_text(*op) == word)?,
     })
 }
 

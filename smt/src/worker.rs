@@ -35,7 +35,7 @@ pub fn serve() -> io::Result<()> {
     for line in questions {
         let answer = match (wire::read_question(&line), wire::read_text(&line)) {
             (Some((query, budget)), _) => Z3.check(&query, budget),
-            (None, Some((text, budget))) => Z3.check_text(&text, budget, None),
+            (None, Some((text, budget))) => Z3.check_text(&text, budget),
             (None, None) => return Err(io::Error::other("this is no question")),
         };
         writeln!(out, "{}", wire::answer(&line, &answer))?;

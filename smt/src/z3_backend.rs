@@ -5,14 +5,12 @@
 //! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
 //! stays unusable.
 
-use std::time::Instant;
-
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use z3::ast::{Ast, BV, Bool, Dynamic, Int, Real};
+use z3::ast::{Ast, BV, Bool, Dynamic, Float, Int, Real, RoundingMode};
 use z3::{Config, FuncDecl, Params, SatResult, Tactic, with_z3_config};
 
-use crate::query::{Node, Op, Query, Sort};
+use crate::query::{FpOp, Node, Op, Query, Sort};
 use crate::solver::{Answer, Backend, Budget, ModelValue, Reason};
 
 /// Z3 in this process.
@@ -30,7 +28,7 @@ impl Backend for Z3 {
         }
     }
 
-    fn check_text(&self, text: &str, budget: Budget, _deadline: Option<Instant>) -> Answer {
+    fn check_text(&self, text: &str, budget: Budget) -> Answer {
         let half = budget.halved();
         match attempt_text(text, half, || Tactic::new("smt").solver()) {
             Answer::Unknown(why) => match attempt_text(text, half, z3::Solver::new) {
@@ -120,7 +118,34 @@ fn read(value: &Dynamic) -> ModelValue {
     if let Some(value) = value.as_bv() {
         return value.as_u64().map_or_else(text, ModelValue::Bits);
     }
+    if let Some(value) = value.as_float() {
+        let (sort, bits) = (value.get_sort(), value.to_ieee_bv().simplify().as_u64());
+        let format = sort.float_exponent_size().zip(sort.float_significand_size());
+        return match (bits, format) {
+            (Some(bits), Some((e, s))) => ModelValue::Float(double(bits, e, s).to_bits()),
+            _ => text(),
+        };
+    }
     text()
+}
+
+/// The float of a format that has these bits. Z3's own conversion is wrong for subnormal
+/// numbers of formats narrower than f64.
+fn double(bits: u64, exponent: u32, significand: u32) -> f64 {
+    if (exponent, significand) == (11, 53) {
+        return f64::from_bits(bits);
+    }
+    let stored = significand - 1;
+    let (fraction, ones) = (bits & ((1 << stored) - 1), (1 << exponent) - 1);
+    let power = (bits >> stored) & ones;
+    let scale = |power: u64| 2f64.powi(power as i32 - (ones / 2) as i32 - stored as i32);
+    let magnitude = match power {
+        0 => fraction as f64 * scale(1),
+        power if power < ones => (fraction | 1 << stored) as f64 * scale(power),
+        _ if fraction == 0 => f64::INFINITY,
+        _ => return f64::NAN,
+    };
+    if bits >> (stored + exponent) & 1 == 1 { -magnitude } else { magnitude }
 }
 
 /// Every node as a Z3 term, by index.
@@ -143,6 +168,10 @@ pub(crate) fn build(query: &Query) -> Vec<Dynamic> {
             Node::Bits(value, width) => Dynamic::from_ast(
                 &BV::from_str(*width, &value.to_string()).expect("invariant: decimal digits"),
             ),
+            Node::Float(bits, exponent, significand) => {
+                let value = Float::from_f64(f64::from_bits(*bits));
+                Dynamic::from_ast(&nearest(&value, *exponent, *significand))
+            }
             Node::Apply(fun, args) => {
                 let args: Vec<&dyn Ast> = args.iter().map(|arg| &terms[arg.index()] as &dyn Ast).collect();
                 funs[fun.index()].apply(&args)
@@ -163,6 +192,7 @@ fn sort(sort: &Sort) -> z3::Sort {
         Sort::Int => z3::Sort::int(),
         Sort::Real => z3::Sort::real(),
         Sort::Bits(width) => z3::Sort::bitvector(*width),
+        Sort::Float(exponent, significand) => z3::Sort::float(*exponent, *significand),
         Sort::Opaque(name) => z3::Sort::uninterpreted(name.as_str().into()),
     }
 }
@@ -224,8 +254,47 @@ fn operation(op: Op, args: &[&Dynamic]) -> Dynamic {
         }
         Op::ToReal => Dynamic::from_ast(&as_int(args[0]).to_real()),
         Op::IntToBv(width) => Dynamic::from_ast(&BV::from_int(&as_int(args[0]), width)),
+        Op::Fp(op) => float_operation(op, args),
+        Op::FpTo(exponent, significand) => {
+            Dynamic::from_ast(&nearest(&as_float(args[0]), exponent, significand))
+        }
         _ => bit_operation(op, args),
     }
+}
+
+fn as_float(term: &Dynamic) -> Float {
+    term.as_float().expect("invariant: well sorted")
+}
+
+fn nearest(value: &Float, exponent: u32, significand: u32) -> Float {
+    let sort = z3::Sort::float(exponent, significand);
+    value.to_fp_with_rounding_mode(&RoundingMode::round_nearest_ties_to_even(), &sort)
+}
+
+fn float_operation(op: FpOp, args: &[&Dynamic]) -> Dynamic {
+    let a = as_float(args[0]);
+    let b = || as_float(args[1]);
+    let nearest = RoundingMode::round_nearest_ties_to_even();
+    let integer = |mode| a.round_to_integral_with_rounding_mode(&mode);
+    let test = match op {
+        FpOp::Lt => a.lt(b()),
+        FpOp::Le => a.le(b()),
+        FpOp::Eq => a.eq_fpa(b()),
+        FpOp::IsNan => a.is_nan(),
+        FpOp::IsInf => a.is_infinite(),
+        FpOp::IsNegative => a.is_negative(),
+        FpOp::Add => return Dynamic::from_ast(&a.add_with_rounding_mode(b(), &nearest)),
+        FpOp::Mul => return Dynamic::from_ast(&a.mul_with_rounding_mode(b(), &nearest)),
+        FpOp::Div => return Dynamic::from_ast(&a.div_with_rounding_mode(b(), &nearest)),
+        FpOp::Sqrt => return Dynamic::from_ast(&a.sqrt_with_rounding_mode(&nearest)),
+        FpOp::Neg => return Dynamic::from_ast(&a.unary_neg()),
+        FpOp::Abs => return Dynamic::from_ast(&a.unary_abs()),
+        FpOp::Round => return Dynamic::from_ast(&integer(nearest)),
+        FpOp::Floor => return Dynamic::from_ast(&integer(RoundingMode::round_towards_negative())),
+        FpOp::Ceil => return Dynamic::from_ast(&integer(RoundingMode::round_towards_positive())),
+        FpOp::Trunc => return Dynamic::from_ast(&integer(RoundingMode::round_towards_zero())),
+    };
+    Dynamic::from_ast(&test)
 }
 
 fn bit_operation(op: Op, args: &[&Dynamic]) -> Dynamic {
@@ -260,6 +329,19 @@ fn bit_operation(op: Op, args: &[&Dynamic]) -> Dynamic {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_are_the_float_they_denote() {
+        // The least subnormal of f16, one, its largest number and the infinities.
+        let f16 = [(0x0001, 2f64.powi(-24)), (0x3c00, 1.0), (0x7bff, 65504.0), (0xfc00, f64::NEG_INFINITY)];
+        for (bits, value) in f16 {
+            assert_eq!(double(bits, 5, 11), value);
+        }
+        assert!(double(0x7e00, 5, 11).is_nan() && double(0x8000, 5, 11).is_sign_negative());
+        for value in [0.1f32, f32::MIN_POSITIVE / 8.0, -2.5e38f32, f32::MAX] {
+            assert_eq!(double(value.to_bits().into(), 8, 24), f64::from(value));
+        }
+    }
 
     /// x*x*x + y*y*y = z*z*z over positive integers: no quick answer.
     fn hard() -> Query {

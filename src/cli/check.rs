@@ -61,6 +61,9 @@ pub struct Check {
     /// Write each question to the solver into this folder, as SMT-LIB; the cache is not used
     #[arg(long, value_name = "FOLDER")]
     dump: Option<PathBuf>,
+    /// Write the certificate of each claim that is proved into this folder; the cache is not used
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["types", "tests", "core", "locked"])]
+    certificates: Option<PathBuf>,
     /// Say at the end what the run cost
     #[arg(long)]
     stats: bool,
@@ -163,9 +166,17 @@ impl Check {
         let work = Arc::new(work);
         reporter.measure(total);
         reporter.require(self.require);
+        reporter.tell_floats(self.effort.facets);
         let (deciding, proving) = (stage != Stage::Types, stage == Stage::Proofs);
-        let mut telling =
-            Telling { reporter, sources: &sources, deciding, proving, told: 0, finished: BTreeMap::new() };
+        let mut telling = Telling {
+            reporter,
+            sources: &sources,
+            deciding,
+            proving,
+            told: 0,
+            certificates: self.certificates.as_deref(),
+            finished: BTreeMap::new(),
+        };
         workers::check(&work, jobs, &mut telling);
         let Telling { told, finished, .. } = telling;
         work.questions.failure().iter().for_each(|found| reporter.fault(found));

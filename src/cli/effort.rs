@@ -26,6 +26,10 @@ pub struct Effort {
     /// Solver work per question, the same on every machine
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rlimit: Option<u32>,
+    /// Find out what claims proved `upto real` or `reassoc` are worth bit for bit: by all f16
+    /// where there are few, by the solver's theory of floats; the cache is not used
+    #[arg(long)]
+    pub facets: bool,
     /// Memory of each solver process in MiB; what needs more is unknown
     #[arg(long, value_name = "MIB", default_value_t = DEFAULT_MEMORY_MIB,
         value_parser = clap::value_parser!(u64).range(LEAST_MEMORY_MIB..=MOST_MEMORY_MIB))]
@@ -48,7 +52,8 @@ impl Effort {
     }
 
     pub fn checker(&self, stage: Stage, pool: Arc<Pool>, observer: Observer) -> Checker {
-        Checker::in_workers(self.settings(stage), pool, observer)
+        let checker = Checker::in_workers(self.settings(stage), pool, observer);
+        if self.facets { checker.thorough() } else { checker }
     }
 
     /// As it is recorded with a verdict.

@@ -7,24 +7,20 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtv_proofs::{ClaimResult, Counterexample, Step, as_test, written};
+use rtv_proofs::{ClaimResult, Counterexample, as_test};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::{Code, Diagnostic};
-use rtv_semantics::eval::Datum;
 use rtv_semantics::program::ClaimKind;
 
 use super::claim::Claim;
 use super::effort::Effort;
 use crate::project::SourceMap;
-use crate::report::Reporter;
+use crate::report::{Reporter, step};
 
 /// The claim is not refuted.
 const NOT_REFUTED: Code = Code(818);
 /// The claim cannot be written as a test.
 const NO_TEST: Code = Code(819);
-
-/// Characters of a step's text; longer ones are cut.
-const TEXT_WIDTH: usize = 40;
 
 #[derive(Args)]
 pub struct Replay {
@@ -85,25 +81,14 @@ fn replayed(found: &Counterexample, sources: &SourceMap) -> Vec<String> {
     for (side, steps) in sides.into_iter().filter(|(_, steps)| !steps.is_empty()) {
         lines.push(format!("{side}:"));
         // Broadcasting and what is broadcast stand at one place.
-        let mut texts: Vec<String> = steps.iter().map(|step| shown(step, sources)).collect();
+        let mut texts: Vec<String> = steps
+            .iter()
+            .map(|at| format!("{}{}", "  ".repeat(at.depth + 1), step::line(at, sources)))
+            .collect();
         texts.dedup();
         lines.append(&mut texts);
     }
+    lines.extend(step::apart(found, sources));
     lines.extend(facts[results..].iter().cloned());
     lines
-}
-
-/// `  flip(x, 0) = [1, 0]`
-fn shown(step: &Step, sources: &SourceMap) -> String {
-    let text = sources.text(step.span).unwrap_or("..").split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = match text.char_indices().nth(TEXT_WIDTH) {
-        Some((cut, _)) => format!("{} ..", &text[..cut]),
-        None => text,
-    };
-    let value = match &step.value {
-        Ok(Datum::Tensor(tensor)) => written(tensor),
-        Ok(other) => other.to_string(),
-        Err(error) => format!("error: {}", error.message),
-    };
-    format!("{}{text} = {value}", "  ".repeat(step.depth + 1))
 }

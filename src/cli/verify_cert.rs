@@ -42,9 +42,17 @@ struct Found {
     accepted: usize,
     /// Proved without a certificate.
     missing: Vec<String>,
-    /// Name, place in the sources and reason.
-    rejected: Vec<(String, Option<(usize, usize)>, String)>,
+    rejected: Vec<Rejected>,
     tally: Tally,
+}
+
+/// A certificate that is not accepted.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rejected {
+    name: String,
+    /// The claim's file and place in it.
+    place: Option<(usize, usize)>,
+    why: String,
 }
 
 impl Found {
@@ -57,7 +65,7 @@ impl Found {
                 self.tally.open += tally.open;
                 self.tally.disagreed += tally.disagreed;
             }
-            Worth::Rejected(why) => self.rejected.push((name.to_string(), place, why)),
+            Worth::Rejected(why) => self.rejected.push(Rejected { name: name.to_string(), place, why }),
         }
     }
 }
@@ -158,7 +166,7 @@ impl VerifyCert {
     fn report(&self, mut found: Found, modules: &[Module], sources: &SourceMap, reporter: &mut Reporter) {
         found.rejected.sort();
         found.missing.sort();
-        for (name, place, why) in &found.rejected {
+        for Rejected { name, place, why } in &found.rejected {
             let fact = format!("the certificate of `{name}` is not accepted: {why}");
             let help = "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate";
             let fault = match place {

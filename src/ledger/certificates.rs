@@ -69,6 +69,7 @@ impl Certificates {
             writeln!(packed, "== {name} {kind} {}", text.len())?;
             packed.write_all(text.as_bytes())?;
         }
+        fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
         replace(path, &packed.finish()?, Durable::Yes)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Verdict, written_out};
+use rtv_proofs::{ClaimResult, Counterexample, Facets, Step, Verdict, written_out};
 use rtv_semantics::diag::{Diagnostic, Severity, Span};
 use serde::Serialize;
 
 use super::claim::Tally;
 use super::exit::Exit;
 use super::statistics::{Counts, Spent};
+use super::step;
 use crate::project::{Place, SourceMap};
 
 /// A span for programs: byte offsets, and lines and columns from 1.
@@ -68,8 +69,13 @@ enum Line<'a> {
         samples: u64,
         seconds: f64,
         from: &'static str,
+        /// What the checker says of the certificate, where one was made in this run.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         counterexample: Option<Box<Refutation>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        facets: Option<Box<Floats>>,
     },
     Statistics {
         #[serde(flatten)]
@@ -151,11 +157,90 @@ struct Refutation {
     right: String,
     at: Option<Vec<usize>>,
     difference: String,
+    /// The first values on the way to the results that differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    apart: Option<Apart>,
+}
+
+#[derive(Serialize)]
+struct Apart {
+    left: Inner,
+    right: Inner,
+}
+
+/// A value inside a side.
+#[derive(Serialize)]
+struct Inner {
+    text: String,
+    value: String,
+    range: Option<Range>,
+}
+
+impl Inner {
+    fn of(found: &Step, sources: &SourceMap) -> Inner {
+        let (_, range) = place(sources, found.span);
+        Inner { text: step::text(found, sources), value: step::value(found), range }
+    }
 }
 
 /// Both are written as in JSON.
 fn number((name, value): (String, String)) -> Option<(String, serde_json::Value)> {
     Some((name, serde_json::from_str(&value).ok()?))
+}
+
+/// What a claim is worth bit for bit.
+#[derive(Serialize)]
+struct Floats {
+    /// All of it on one line.
+    text: String,
+    strongest: &'static str,
+    apart: Vec<Separation>,
+    worst_ulp: BTreeMap<&'static str, u64>,
+    inputs: u64,
+    decided: Vec<AtDType>,
+}
+
+#[derive(Serialize)]
+struct AtDType {
+    dtype: &'static str,
+    answer: String,
+}
+
+#[derive(Serialize)]
+struct Separation {
+    cause: String,
+    counterexample: Option<Refutation>,
+}
+
+impl From<&Facets> for Floats {
+    fn from(facets: &Facets) -> Floats {
+        let apart = facets.apart.iter().map(|(cause, input)| Separation {
+            cause: cause.to_string(),
+            counterexample: input.as_deref().map(Refutation::from),
+        });
+        let decided = facets.decided.iter();
+        let decided =
+            decided.map(|(dtype, found)| AtDType { dtype: dtype.name(), answer: found.to_string() });
+        Floats {
+            text: facets.to_string(),
+            strongest: facets.strongest.name(),
+            apart: apart.collect(),
+            worst_ulp: facets.worst.iter().map(|(dtype, ulp)| (dtype.name(), *ulp)).collect(),
+            inputs: facets.inputs,
+            decided: decided.collect(),
+        }
+    }
+}
+
+impl Refutation {
+    /// With where the sides part first.
+    fn in_detail(found: &Counterexample, sources: &SourceMap) -> Refutation {
+        let apart = found.first_apart().map(|(left, right)| Apart {
+            left: Inner::of(&left, sources),
+            right: Inner::of(&right, sources),
+        });
+        Refutation { apart, ..Refutation::from(found) }
+    }
 }
 
 impl From<&Counterexample> for Refutation {
@@ -170,6 +255,7 @@ impl From<&Counterexample> for Refutation {
             right: found.right.clone(),
             at: found.difference.at.clone(),
             difference: found.difference.text.clone(),
+            apart: None,
         }
     }
 }
@@ -193,7 +279,12 @@ pub fn claim_finished(sources: &SourceMap, claim: &ClaimResult) -> String {
         samples: claim.samples,
         seconds: claim.seconds,
         from: claim.provenance.name(),
-        counterexample: claim.counterexample.as_ref().map(|found| Box::new(found.into())),
+        certificate: claim.checked.as_ref().map(|checked| checked.to_string()),
+        counterexample: claim
+            .counterexample
+            .as_ref()
+            .map(|found| Box::new(Refutation::in_detail(found, sources))),
+        facets: claim.facets.as_ref().map(|facets| Box::new(facets.into())),
     }
     .text()
 }

@@ -10,6 +10,7 @@ mod json;
 mod progress;
 mod snippet;
 mod statistics;
+pub mod step;
 mod stream;
 mod text;
 
@@ -57,6 +58,7 @@ pub struct Reporter {
     exit: Exit,
     progress: Progress,
     require: Option<Require>,
+    floats: bool,
     meter: Option<Meter>,
     tally: Tally,
     spent: Spent,
@@ -76,6 +78,7 @@ impl Reporter {
             exit: Exit::Success,
             progress,
             require: None,
+            floats: false,
             meter: None,
             tally: Tally::default(),
             spent: Spent::default(),
@@ -164,7 +167,8 @@ impl Reporter {
             Format::Json => self.out.at_once(&(json::claim_finished(sources, claim) + "\n")),
             Format::Text if self.quiet && short.is_none() && !surprise => {}
             Format::Text => {
-                let text = text::claim(sources, claim, surprise, short, self.verbose, self.out.colored());
+                let (verbose, floats) = (self.verbose, self.floats);
+                let text = text::claim(sources, claim, surprise, short, verbose, floats, self.out.colored());
                 self.out.text(&text);
             }
         }
@@ -173,6 +177,11 @@ impl Reporter {
     /// From now on a claim must be so much.
     pub fn require(&mut self, require: Option<Require>) {
         self.require = require;
+    }
+
+    /// From now on it is told what claims are worth bit for bit.
+    pub fn tell_floats(&mut self, asked: bool) {
+        self.floats = asked;
     }
 
     /// From now on the progress over `total` claims is shown, if it is to be.

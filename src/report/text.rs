@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{ClaimResult, Counterexample, Verdict};
+use rtv_proofs::{ClaimResult, Verdict};
 use rtv_semantics::program::ClaimKind;
 
 use super::claim::{Require, Tally};
+use super::step;
 use crate::project::SourceMap;
 
 const NAME_WIDTH: usize = 28;
@@ -23,13 +24,15 @@ const LISTED: [Verdict; 6] = [
 ];
 
 /// One row, with the counterexample below it where the verdict is a surprise, or always
-/// when `verbose`. `short` is what it was required to be and is not.
+/// when `verbose`. `short` is what it was required to be and is not; `floats` asks what it is
+/// worth bit for bit.
 pub fn claim(
     sources: &SourceMap,
     claim: &ClaimResult,
     surprise: bool,
     short: Option<Require>,
     verbose: bool,
+    floats: bool,
     colored: bool,
 ) -> String {
     let word = match claim.verdict {
@@ -42,7 +45,8 @@ pub fn claim(
     let row = format!("{word}  {name:<NAME_WIDTH$}  {kind:<KIND_WIDTH$}  {mode:<MODE_WIDTH$}  {note}");
     let mut lines = vec![row];
     if verbose || surprise {
-        let shown = claim.counterexample.iter().flat_map(Counterexample::lines);
+        let shown = claim.counterexample.iter();
+        let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, sources)));
         lines.extend(shown.map(|line| format!("             {line}")));
     }
     if surprise && let Some(next) = next(sources, claim) {
@@ -54,7 +58,11 @@ pub fn claim(
             let reason = found.reason.as_deref().unwrap_or_default();
             format!("             {contract}: {verdict}  {}  {reason}", found.method)
         }));
+        lines.extend(claim.checked.iter().map(|checked| format!("             certificate: {checked}")));
         lines.push(format!("             id: {}", claim.id));
+    }
+    if let Some(facets) = claim.facets.as_ref().filter(|_| verbose || floats) {
+        lines.push(format!("             floats: {facets}"));
     }
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
@@ -176,9 +184,12 @@ mod tests {
             note: String::new(),
             code: (verdict == Verdict::Refuted).then_some(Code(411)),
             counterexample: None,
+            facets: None,
+            checked: None,
             samples: 0,
             seconds: 0.0,
             provenance: Provenance::Decided,
+            checked: None,
         }
     }
 
@@ -186,7 +197,7 @@ mod tests {
     fn only_a_surprise_is_loud() {
         let row = |verdict, expected| {
             let result = result(verdict, expected);
-            claim(&SourceMap::default(), &result, !as_expected(&result), None, false, false)
+            claim(&SourceMap::default(), &result, !as_expected(&result), None, false, false, false)
         };
         let loud = row(Verdict::Refuted, Verdict::Proved);
         assert!(loud.starts_with("  REFUTED  r ") && loud.contains("R0411"), "{loud}");

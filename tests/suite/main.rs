@@ -7,6 +7,7 @@
 mod cache;
 mod cli;
 mod crosscheck;
+mod facets;
 mod files;
 mod folder;
 mod golden;

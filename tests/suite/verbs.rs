@@ -98,6 +98,41 @@ fn a_refutation_is_replayed_step_by_step() {
 }
 
 #[test]
+fn a_refutation_shows_where_the_sides_part_first() {
+    let folder = Folder::new("apart");
+    let text = "rtl 1.0
+fn block[N](x: i32[N]) -> i32[N] { let h = x * 2 return h - x }
+
+#: expect refuted value
+decomp by_hand[N](x: i32[N]) -> i32[N] refines block(x) {
+  let h = x + 2
+  return h - x
+}
+
+#: expect refuted value
+rule nothing_between[N](x: i32[N]) { x => -x }
+";
+    folder.file("a.rtl", text);
+    for run in
+        [&["replay", "by_hand", "a.rtl"][..], &["check", "-v", "a.rtl"], &["explain", "by_hand", "a.rtl"]]
+    {
+        let run = folder.run(run);
+        let lines: Vec<&str> = run.out.lines().map(str::trim).collect();
+        let at = lines.iter().position(|line| line.starts_with("first apart: left"));
+        let at = at.unwrap_or_else(|| panic!("{}", run.out));
+        assert_eq!(lines[at..at + 2], ["first apart: left  x * 2 = i32([0])", "right x + 2 = i32([2])"]);
+        assert_eq!(run.out.matches("first apart").count(), 1, "{}", run.out);
+    }
+    let json = folder.run(&["check", "--format", "json", "a.rtl"]);
+    let finished = json.out.lines().filter(|line| line.contains("claim-finished"));
+    let apart: Vec<Value> = finished
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"))
+        .map(|line| line["counterexample"]["apart"]["left"]["text"].clone())
+        .collect();
+    assert_eq!(apart.iter().filter(|text| !text.is_null()).collect::<Vec<_>>(), [&Value::from("x * 2")]);
+}
+
+#[test]
 fn a_refutation_becomes_a_test_that_fails_until_the_claim_is_right() {
     let folder = Folder::new("as-test");
     folder.file("a.rtl", CLAIMS);

@@ -440,7 +440,7 @@ impl<'r> Words<'r> {
                     "ring" => Algebra::Ring,
                     op => Algebra::Monoid(Monoid::from_name(op)?),
                 };
-                let (reading, after) = (self.one(Reader::reading)?, self.one(Reader::term)?);
+                let (reading, after) = (self.boxed(Reader::reading)?, self.one(Reader::term)?);
                 let mut reversed = Vec::new();
                 while self.peek().is_some() {
                     reversed.push(self.numbers()?);

@@ -136,7 +136,8 @@ impl Check<'_, '_> {
         let rest: Vec<Monomial> = kept.iter().filter_map(|&at| all.get(at).cloned()).collect();
         for (at, monomial) in all.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
             let nothing = algebra == Algebra::Ring && monomial.coefficient.is_zero();
-            if !nothing && !(is_idempotent(algebra) && self.covered(monomial, &rest, facts)) {
+            let covered = is_idempotent(algebra) && self.covered(monomial, &rest, facts);
+            if !nothing && !covered {
                 return fail(format!("a reason to drop monomial {at}"));
             }
         }
@@ -343,7 +344,7 @@ impl Check<'_, '_> {
         let mut wanted = Vec::new();
         for (at, mut monomial) in monomials.into_iter().enumerate() {
             for &binder in reversed.get(at).map_or(&[][..], Vec::as_slice) {
-                monomial = self.from_end(monomial, binder)?;
+                monomial = self.reversed(monomial, binder)?;
             }
             wanted.push(self.counted_out(monomial, algebra, after.dtype(), facts));
         }
@@ -360,7 +361,7 @@ impl Check<'_, '_> {
     }
 
     /// `k` as `extent - 1 - k`.
-    fn from_end(&mut self, monomial: Monomial, at: usize) -> Result<Monomial, Why> {
+    fn reversed(&mut self, monomial: Monomial, at: usize) -> Result<Monomial, Why> {
         let Some(Binder { sym, extent }) = monomial.binders.get(at).cloned() else { return fail("a binder") };
         let tied = |b: &Binder| b.extent.mentions(&sym) || extent.mentions(&b.sym);
         if monomial.binders.iter().any(tied) {

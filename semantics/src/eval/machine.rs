@@ -115,7 +115,7 @@ impl<'l> Machine<'l> {
             Datum::Tensor(t) => {
                 let share = self.reserve(t.shape(), Span::default())?;
                 let tensor = match self.domain {
-                    Domain::Ieee => t.clone(),
+                    Domain::Ieee | Domain::Field => t.clone(),
                     Domain::Exact => t.to_exact(),
                 };
                 Val::tensor(tensor, share)

@@ -6,7 +6,7 @@ use crate::dtype::{Category, DType};
 
 use super::int::wrap;
 use super::round::round;
-use super::{Domain, Exact, Fault, Value};
+use super::{Domain, Exact, Fault, Residue, Value};
 
 /// `value` of dtype `from` as a value of `to`.
 ///
@@ -15,7 +15,8 @@ use super::{Domain, Exact, Fault, Value};
 /// that two roundings may be seen. Float to integer truncates; NaN and what lies
 /// outside the range is unpinned, and here is what the usual conversion instruction
 /// gives: the least i64 (for i64) or the least i32 wrapped (for the narrower ones).
-/// In the exact domain float dtypes do not round, and the same choices hold.
+/// In the exact domain float dtypes do not round, and the same choices hold. A residue
+/// stays what it is as a float, and is nothing else.
 pub fn cast(domain: Domain, from: DType, to: DType, value: &Value) -> Result<Value, Fault> {
     if value.is_bottom() {
         return Ok(Value::BOTTOM);
@@ -25,6 +26,8 @@ pub fn cast(domain: Domain, from: DType, to: DType, value: &Value) -> Result<Val
         (Category::Int, Value::Int(i)) => Ok(from_int(domain, *i, to)),
         (Category::Float, Value::Float(x)) => Ok(from_float(*x, to)),
         (Category::Float, Value::Exact(x)) => from_exact(x, to),
+        (Category::Float, Value::Field(_)) if to.is_float() => Ok(value.clone()),
+        (Category::Float, Value::Field(_)) => Err(Fault::Undecided(format!("a residue as {to}"))),
         _ => Err(Fault::Value(format!("`{value}` is no value of {from}"))),
     }
 }
@@ -34,6 +37,7 @@ fn from_int(domain: Domain, x: i64, to: DType) -> Value {
         Category::Bool => Value::Bool(x != 0),
         Category::Int => Value::Int(wrap(x.into(), to)),
         Category::Float if domain == Domain::Exact => Value::Exact(Exact::int(x)),
+        Category::Float if domain == Domain::Field => Value::Field(Residue::int(x)),
         Category::Float => Value::Float(match to {
             DType::F64 => x as f64,
             // The integer itself rounds to f32 in one step.

@@ -5,12 +5,14 @@
 //! rounded once, so that results are the same on every machine. In the exact
 //! domain floats are rationals or outward-rounded enclosures, with both infinities
 //! and an absorbing undefined value ([`Exact`]). Integers and bools are the same in
-//! both domains and wrap at their width.
+//! both domains and wrap at their width. A third domain puts residues in place of real
+//! numbers ([`Residue`]): what differs there is worth a look, and proves nothing.
 //!
 //! Operands of one call have one dtype; conversions are explicit ([`cast`]).
 
 mod cast;
 mod exact;
+mod field;
 mod float;
 mod int;
 mod real;
@@ -27,6 +29,7 @@ use crate::dtype::DType;
 
 pub use cast::cast;
 pub use exact::{Exact, MAX_BITS};
+pub use field::Residue;
 pub use row::{Accepts, Bit, Class, FloatFn, IntFn, Meaning, RealFn, Row};
 pub use value::{Value, ulp_distance};
 
@@ -37,6 +40,8 @@ pub enum Domain {
     Ieee,
     /// Reals with infinities and an undefined value; dtypes do not round.
     Exact,
+    /// Residues modulo two primes in place of reals.
+    Field,
 }
 
 /// Why a scalar function has no value.
@@ -49,7 +54,7 @@ pub enum Fault {
     /// The exact value is larger than [`MAX_BITS`] allows.
     Limit(String),
     /// The exact domain cannot decide: enclosures overlap, or the function is one of
-    /// floats only.
+    /// floats only. Or the function has no meaning in a field.
     Undecided(String),
 }
 
@@ -189,6 +194,7 @@ impl Scalar {
         match domain {
             Domain::Ieee => row.ieee(dtype, args),
             Domain::Exact => row.exact(dtype, args),
+            Domain::Field => row.field(dtype, args),
         }
     }
 }

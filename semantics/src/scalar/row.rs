@@ -4,7 +4,7 @@ use crate::dtype::{Category, DType};
 
 use super::int::wrap;
 use super::round::round;
-use super::{Exact, Fault, Scalar, Value};
+use super::{Exact, Fault, Residue, Scalar, Value};
 
 /// One function on single elements.
 #[derive(Clone, Copy)]
@@ -99,6 +99,16 @@ impl Row {
         }
     }
 
+    /// On arguments that fit `accepts` and the arity.
+    pub(super) fn field(&self, dtype: DType, args: &[Value]) -> Result<Value, Fault> {
+        if !dtype.is_float() {
+            return self.int(dtype, args);
+        }
+        let x = residue(&args[0])?;
+        let y = args.get(1).map_or(Ok(x), residue)?;
+        Residue::apply(self.fun, x, y).map(Value::Field)
+    }
+
     fn int(&self, dtype: DType, args: &[Value]) -> Result<Value, Fault> {
         let x = integer(dtype, &args[0])?;
         let y = args.get(1).map_or(Ok(0), |y| integer(dtype, y))?;
@@ -125,6 +135,10 @@ fn float(value: &Value) -> Result<f64, Fault> {
 
 fn exact(value: &Value) -> Result<&Exact, Fault> {
     value.as_exact().ok_or_else(|| Fault::Value(format!("`{value}` is no exact value")))
+}
+
+fn residue(value: &Value) -> Result<Residue, Fault> {
+    value.as_residue().ok_or_else(|| Fault::Value(format!("`{value}` is no residue")))
 }
 
 fn integer(dtype: DType, value: &Value) -> Result<i64, Fault> {

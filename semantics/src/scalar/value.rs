@@ -9,20 +9,22 @@ use num_traits::Pow;
 use crate::dtype::{Category, DType};
 
 use super::round::{ordinal, round};
-use super::{Domain, Exact, Fault, MAX_BITS};
+use super::{Domain, Exact, Fault, MAX_BITS, Residue};
 
 /// One element. Its dtype is known from the context.
 ///
 /// In the IEEE domain a value is a `Bool`, an `Int` (every integer dtype) or a
 /// `Float` already rounded to its dtype. In the exact domain float dtypes hold
 /// `Exact`, and an element of *any* dtype may be `Exact(Bottom)`: the undefined
-/// value is absorbing, so a comparison with it is undefined too.
+/// value is absorbing, so a comparison with it is undefined too. In the field domain
+/// float dtypes hold `Field`.
 #[derive(Clone, Debug)]
 pub enum Value {
     Bool(bool),
     Int(i64),
     Float(f64),
     Exact(Exact),
+    Field(Residue),
 }
 
 impl Value {
@@ -38,6 +40,7 @@ impl Value {
         match domain {
             Domain::Ieee => Value::Float(round(x, dtype)),
             Domain::Exact => Value::Exact(Exact::from_f64(x)),
+            Domain::Field => Value::Field(Residue::from_f64(x)),
         }
     }
 
@@ -78,6 +81,13 @@ impl Value {
                 super::cast(domain, DType::F64, dtype, &Value::Float(value))
             }
             (Category::Float, Domain::Exact) => Ok(Value::Exact(exact_literal(text)?.ok_or_else(unfit)?)),
+            (Category::Float, Domain::Field) => Ok(Value::Field(match text {
+                "pi" => Residue::pi(),
+                _ => match exact_literal(text)?.ok_or_else(unfit)?.as_rational() {
+                    Some(rational) => Residue::rational(rational),
+                    None => Residue::OUTSIDE,
+                },
+            })),
         }
     }
 
@@ -92,6 +102,7 @@ impl Value {
                 Some(a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))
             }
             (Value::Exact(a), Value::Exact(b)) => a.same(b),
+            (Value::Field(a), Value::Field(b)) => a.same(*b),
             _ => Some(false),
         }
     }
@@ -117,6 +128,13 @@ impl Value {
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Value::Float(x) => Some(*x),
+            _ => None,
+        }
+    }
+
+    pub fn as_residue(&self) -> Option<Residue> {
+        match self {
+            Value::Field(x) => Some(*x),
             _ => None,
         }
     }
@@ -200,6 +218,7 @@ impl fmt::Display for Value {
             Value::Float(x) if x.is_nan() => f.write_str("nan"),
             Value::Float(x) => write!(f, "{x:?}"),
             Value::Exact(x) => write!(f, "{x}"),
+            Value::Field(x) => write!(f, "{x}"),
         }
     }
 }

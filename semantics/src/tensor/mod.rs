@@ -193,6 +193,7 @@ fn is_value_of(value: &Value, dtype: DType) -> bool {
         (Value::Int(i), Category::Int) => dtype.int_range().is_some_and(|(lo, hi)| (lo..=hi).contains(i)),
         (Value::Float(x), Category::Float) => x.is_nan() || Value::round(*x, dtype) == *x,
         (Value::Exact(x), category) => x.is_bottom() || category == Category::Float,
+        (Value::Field(_), Category::Float) => true,
         _ => false,
     }
 }

@@ -189,7 +189,7 @@ fn number(value: &Value) -> f64 {
     match value {
         Value::Float(x) => *x,
         Value::Exact(x) => x.bounds().map_or(f64::NAN, |(lo, _)| lo),
-        Value::Int(_) | Value::Bool(_) => f64::NAN,
+        Value::Int(_) | Value::Bool(_) | Value::Field(_) => f64::NAN,
     }
 }
 

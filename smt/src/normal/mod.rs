@@ -141,7 +141,8 @@ impl<'f> Normal<'f> {
         for algebra in self.algebras(term) {
             if let Some(Read { monomials, how }) = self.monomials(term, algebra) {
                 let (after, reversed) = self.build(monomials, algebra, term);
-                let combined = Combining::Combined { algebra, reading: how, reversed, after: after.clone() };
+                let combined =
+                    Combining::Combined { algebra, reading: Box::new(how), reversed, after: after.clone() };
                 return (after, combined);
             }
         }

@@ -71,6 +71,10 @@ fn same_verdict(query: &Query) -> SatResult {
                         Sort::Bits(width) => pinned.bits(*value, width),
                         _ => unreachable!("invariant: bits of a bit-vector"),
                     },
+                    ModelValue::Float(bits) => match *query.sort(id) {
+                        Sort::Float(e, s) => pinned.float(f64::from_bits(*bits), e, s),
+                        _ => unreachable!("invariant: a float of a float"),
+                    },
                     ModelValue::Other(_) => continue,
                 };
                 let equal = pinned.eq(id, value);
@@ -95,16 +99,22 @@ fn base() -> Query {
         Sort::Bits(4),
         Sort::Opaque("f32".to_string()),
         Sort::Opaque("a sort".to_string()),
+        Sort::Float(3, 4),
+        Sort::Float(2, 3),
     ];
     for (k, sort) in sorts.iter().enumerate() {
         let x = q.constant(&format!("x{k}"), sort.clone());
         let y = q.constant(&format!("the {k}th [{sort:?}]"), sort.clone());
-        let fun = q.declare(&format!("f{k}"), vec![sort.clone(), Sort::Int], sorts[(k + 1) % 7].clone());
+        let fun =
+            q.declare(&format!("f{k}"), vec![sort.clone(), Sort::Int], sorts[(k + 1) % sorts.len()].clone());
         let index = q.constant("i", Sort::Int);
         q.apply(fun, vec![x, index]);
         q.apply(fun, vec![y, index]);
     }
     q.bool(true);
+    for value in [1.5, -0.0, f64::NAN, f64::INFINITY, 0.1] {
+        q.float(value, 3, 4);
+    }
     for value in [-3, 0, 2] {
         q.int(value);
         q.bits(value, 3);
@@ -122,6 +132,7 @@ fn operations(number: u32) -> Vec<Op> {
         Op::SignExt(number % 3),
         Op::ZeroExt(number % 3),
         Op::IntToBv(number % 5 + 1),
+        Op::FpTo(number % 2 + 2, number % 2 + 3),
     ];
     PLAIN.into_iter().chain(parametric).collect()
 }

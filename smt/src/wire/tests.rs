@@ -7,11 +7,12 @@ use crate::query::Fun;
 
 /// A sort from a number.
 fn sort(kind: u8) -> Sort {
-    match kind % 5 {
+    match kind % 6 {
         0 => Sort::Bool,
         1 => Sort::Int,
         2 => Sort::Real,
         3 => Sort::Bits(1 + u32::from(kind)),
+        4 => Sort::Float(2 + u32::from(kind) % 3, 11),
         _ => Sort::Opaque(format!("sort {kind}:,%")),
     }
 }
@@ -23,7 +24,7 @@ fn grow(query: &mut Query, (kind, picks, number): (u8, Vec<u16>, i128)) {
         picks.iter().filter_map(|&p| query.at(usize::from(p) % query.nodes.len().max(1))).collect();
     let funs: Vec<Fun> =
         picks.iter().filter_map(|&p| query.fun_at(usize::from(p) % query.decls.len().max(1))).collect();
-    let node = match kind % 8 {
+    let node = match kind % 10 {
         0 => Node::Bool(number % 2 == 0),
         1 => Node::Int(BigInt::from(number) * BigInt::from(number)),
         2 => Node::Real(BigRational::new(BigInt::from(number), BigInt::from(7 + i64::from(kind)))),
@@ -47,6 +48,8 @@ fn grow(query: &mut Query, (kind, picks, number): (u8, Vec<u16>, i128)) {
             }
             None => return,
         },
+        8 => Node::Float((number as f64).to_bits(), 2 + u32::from(kind) % 3, 11),
+        9 => Node::Op(Op::FpTo(5, 11), nodes.into_iter().take(1).collect()),
         6 => Node::Op(Op::Extract(u32::from(kind) % 8, 0), nodes.into_iter().take(1).collect()),
         _ => Node::Op(PLAIN[number.unsigned_abs() as usize % PLAIN.len()], nodes),
     };
@@ -76,6 +79,7 @@ fn answers() -> impl Strategy<Value = Answer> {
         (any::<i64>(), 1..i64::MAX)
             .prop_map(|(n, d)| ModelValue::Real(BigRational::new(BigInt::from(n), BigInt::from(d)))),
         any::<u64>().prop_map(ModelValue::Bits),
+        any::<u64>().prop_map(ModelValue::Float),
         text.prop_map(ModelValue::Other),
     ];
     let reasons = vec![Reason::Timeout, Reason::Rlimit, Reason::Memory, Reason::Crash, Reason::Nonlinear];
@@ -141,7 +145,7 @@ fn every_operation_has_a_word_of_its_own() {
 #[test]
 fn greetings_name_the_version() {
     assert_eq!(greeted(&greeting("Z3 5.4.1.0")), Some("Z3 5.4.1.0"));
-    for line in ["", "rtv-solver-1", "rtv-solver-2 5.4.1.0", "hello"] {
+    for line in ["", "rtv-solver-3", "rtv-solver-3 5.4.1.0", "hello"] {
         assert_eq!(greeted(line), None);
     }
 }

@@ -1,8 +1,11 @@
 //! What a check reports while it runs.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
-use rtv_proofs::ClaimResult;
+use rtv_proofs::{Checked, ClaimResult};
+use rtv_runtime::io::{UNWRITABLE, placeless, reason};
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::program::ClaimKind;
 
@@ -21,13 +24,16 @@ pub struct Telling<'r> {
     pub proving: bool,
     /// Claims told so far, beside those of functions about their calls.
     pub told: usize,
-    /// The same by id: their names, and whether they are as expected.
+    /// Where certificates go.
+    pub certificates: Option<&'r Path>,
+    /// Claims by id: their names, and whether they are as expected.
     pub finished: BTreeMap<String, (String, bool)>,
 }
 
 impl Telling<'_> {
     fn claim(&mut self, claim: &ClaimResult) {
         self.remember(claim);
+        self.keep_certificate(claim);
         match self.deciding {
             true => self.reporter.claim_finished(self.sources, claim, self.proving),
             false => self.reporter.claim_typed(),
@@ -44,6 +50,18 @@ impl Telling<'_> {
     fn remember(&mut self, claim: &ClaimResult) {
         self.told += usize::from(claim.kind != ClaimKind::Calls);
         self.finished.insert(claim.id.clone(), (claim.name.clone(), as_expected(claim)));
+    }
+
+    fn keep_certificate(&mut self, claim: &ClaimResult) {
+        let (Some(folder), Some(Checked::Accepted(_, text))) = (self.certificates, &claim.checked) else {
+            return;
+        };
+        let path = folder.join(format!("{}-{}.cert", claim.name, &claim.id[..8]));
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, text.as_bytes()));
+        if let Err(why) = written {
+            let fact = format!("cannot write `{}`: {}", path.display(), reason(&why));
+            self.reporter.fault(&placeless(UNWRITABLE, fact));
+        }
     }
 
     fn found(&mut self, found: &[Diagnostic]) {

@@ -17,8 +17,8 @@ impl Check {
         if self.locked {
             return Known::Ledger(open(modules, paths, For::Reading, reporter));
         }
-        let decides =
-            self.stage() != Stage::Proofs || self.dump.is_some() || self.no_cache || self.update_ledger;
+        let asks = self.dump.is_some() || self.effort.facets || self.update_ledger;
+        let decides = self.stage() != Stage::Proofs || asks || self.no_cache;
         let cache = if decides { None } else { Cache::of_project(self.effort.limits()) };
         cache.map_or(Known::Nothing, Known::Cache)
     }

@@ -2,10 +2,10 @@
 
 use rtv_grammar::ast::{Generic, ItemKind};
 use rtv_grammar::lower::dtype_variables;
-use rtv_proofs::{ClaimResult, Verdict, operators, subject};
+use rtv_proofs::{ClaimResult, Facets, Verdict, operators, subject};
 
 use crate::cli::claim::Claim;
-use crate::report::Counts;
+use crate::report::{Counts, step};
 
 /// The statement with what it ranges over, the verdict of each contract, what it rests on
 /// and what it took.
@@ -28,7 +28,10 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
         };
         lines.push(format!("  {} {}{method}{reason}", contract.name(), finding.verdict.name()));
     }
-    lines.extend(result.counterexample.iter().flat_map(|found| found.lines()).map(|l| format!("    {l}")));
+    let shown = result.counterexample.iter();
+    let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, &claim.sources)));
+    lines.extend(shown.map(|line| format!("    {line}")));
+    lines.extend(result.facets.iter().flat_map(floats));
     lines.push(String::new());
     lines.extend(rests_on(claim));
     lines.push(cost(result, counts));
@@ -73,6 +76,17 @@ fn verdict(result: &ClaimResult) -> String {
         expected => format!(", expected {}", expected.name()),
     };
     format!("{}{mode}{note}{expected}", result.verdict.name())
+}
+
+/// What the claim is worth bit for bit, with an input for each cause of a difference.
+fn floats(facets: &Facets) -> Vec<String> {
+    let mut lines = vec![format!("floats: {facets}")];
+    for (cause, input) in &facets.apart {
+        let input = input.iter().flat_map(|found| found.lines()).map(|line| format!("    {line}"));
+        lines.push(format!("  {cause}:"));
+        lines.extend(input);
+    }
+    lines
 }
 
 /// The definitions of the file, and the operators of the library.

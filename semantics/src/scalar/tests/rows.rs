@@ -94,6 +94,7 @@ fn fits(value: &Value, dtype: DType, domain: Domain) -> bool {
             domain == Domain::Ieee && dtype.is_float() && rounded
         }
         Value::Exact(x) => domain == Domain::Exact && (dtype.is_float() || x.is_bottom()),
+        Value::Field(_) => domain == Domain::Field && dtype.is_float(),
     }
 }
 
