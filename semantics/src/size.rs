@@ -90,7 +90,7 @@ pub enum SizeFault {
 
 impl Size {
     /// The sum of coefficients times monomials (sorted by atom, powers not zero).
-    pub(crate) fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
+    pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
         let mut map: BTreeMap<Monomial, BigInt> = BTreeMap::new();
         for (monomial, coefficient) in terms {
             *map.entry(monomial).or_default() += coefficient;

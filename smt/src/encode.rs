@@ -164,6 +164,17 @@ impl Encoder {
         }
     }
 
+    /// Asserts that a hypothesis is true, without error and defined, where `range` holds.
+    /// One that cannot be encoded is not used.
+    pub fn assume(&mut self, range: Id, hypothesis: &Term) {
+        let Ok(Enc { data: Data::Bool(holds), err, bot }) = self.term(hypothesis) else { return };
+        let q = &mut self.q;
+        let (no_err, no_bot) = (q.not(err), q.not(bot));
+        let works = q.and([holds, no_err, no_bot]);
+        let fact = q.implies(range, works);
+        q.assert(fact);
+    }
+
     /// None of the flags can be true: literally, or by a cheap question to the solver,
     /// for which the encoder is used up.
     pub fn excludes(self, flags: &[Id]) -> bool {

@@ -48,7 +48,7 @@ fn question(goal: &ValueGoal, engine: &dyn Entails) -> Result<Ieee, Reason> {
     let differ = ieee.q.not(same);
     ieee.q.assert(differ);
     // What cannot be encoded of the hypotheses is not used.
-    let known = instances(goal, &mut above(goal)).into_iter();
+    let known = instances(goal.hypotheses, &[goal.left, goal.right], &mut above(goal)).into_iter();
     let known = known.filter(|(range, _)| engine.entails(goal.facts, range)).map(|(_, term)| term);
     for hypothesis in goal.hypotheses.iter().cloned().chain(known) {
         if let Ok(holds) = ieee.term(&hypothesis) {

@@ -10,8 +10,6 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term, Var};
 
-use crate::value::ValueGoal;
-
 /// More instances than this are not made.
 const MAX_INSTANCES: usize = 24;
 
@@ -19,13 +17,13 @@ const MAX_INSTANCES: usize = 24;
 /// bound inside, or is no size.
 type Element = (Var, Vec<Option<Size>>);
 
-/// Instances with the conditions under which they hold.
-pub(crate) fn instances(goal: &ValueGoal, fresh: &mut Fresh) -> Vec<(Cond, Term)> {
+/// Instances at the elements in the terms, with the conditions under which they hold.
+pub(crate) fn instances(hypotheses: &[Term], terms: &[&Term], fresh: &mut Fresh) -> Vec<(Cond, Term)> {
     let mut universals = Vec::new();
-    goal.hypotheses.iter().for_each(|term| conjuncts(term, &mut universals));
+    hypotheses.iter().for_each(|term| conjuncts(term, &mut universals));
     let mut elements = Vec::new();
     if !universals.is_empty() {
-        for side in [goal.left, goal.right] {
+        for side in terms {
             collect_elements(side, &mut Vec::new(), &mut elements);
         }
     }

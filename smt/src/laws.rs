@@ -179,6 +179,13 @@ impl Laws {
                 q.assert(increasing);
             }
         }
+        self.waves(q);
+    }
+
+    /// `sin(-x) = -sin x`, `cos(-x) = cos x`, and of sums and differences
+    /// `sin(x +- y) = sin x cos y +- cos x sin y`, `cos(x +- y) = cos x cos y -+ sin x sin y`,
+    /// where such a sum occurs.
+    fn waves(&self, q: &mut Query) {
         for (i, &(x, sin, cos)) in self.waves.iter().enumerate() {
             for &(y, other_sin, other_cos) in &self.waves[..i] {
                 if opposite(q, x, y) {
@@ -186,6 +193,21 @@ impl Laws {
                     let (odd, even) = (q.eq(sin, minus), q.eq(cos, other_cos));
                     q.assert(odd);
                     q.assert(even);
+                }
+            }
+        }
+        let waves = &self.waves[..self.waves.len().min(MAX_PAIRS)];
+        let polys: Vec<Option<Poly>> = waves.iter().map(|wave| poly(q, wave.0)).collect();
+        for (i, a) in waves.iter().enumerate() {
+            for (j, b) in waves.iter().enumerate() {
+                for (minus, combine) in
+                    [(false, add as fn(Poly, Poly) -> Poly), (true, |x, y| add(x, neg(&y)))]
+                {
+                    let whole = both(&polys[i], &polys[j], |x, y| Some(combine(x.clone(), y.clone())));
+                    let known = |k: &usize| ![i, j].contains(k) && whole.is_some() && polys[*k] == whole;
+                    if let Some(k) = (0..waves.len()).find(known) {
+                        addition(q, *a, *b, waves[k], minus);
+                    }
                 }
             }
         }
@@ -264,6 +286,20 @@ impl Laws {
             }
         }
     }
+}
+
+/// Sine and cosine of `c = a + b`, or of `c = a - b`.
+fn addition(q: &mut Query, a: (Id, Id, Id), b: (Id, Id, Id), c: (Id, Id, Id), minus: bool) {
+    let ((_, a_sin, a_cos), (_, b_sin, b_cos), (_, sin, cos)) = (a, b, c);
+    let (mixed, dexim) = (q.product(a_sin, b_cos), q.product(a_cos, b_sin));
+    let (cosines, sines) = (q.product(a_cos, b_cos), q.product(a_sin, b_sin));
+    let (sum, difference) = match minus {
+        false => (q.sum(mixed, dexim), q.difference(cosines, sines)),
+        true => (q.difference(mixed, dexim), q.sum(cosines, sines)),
+    };
+    let (sine, cosine) = (q.eq(sin, sum), q.eq(cos, difference));
+    q.assert(sine);
+    q.assert(cosine);
 }
 
 fn unary(q: &mut Query, name: &str, x: Id) -> Id {

@@ -26,6 +26,7 @@ mod reduce;
 mod sizes;
 mod smtlib;
 mod solver;
+mod strict;
 mod value;
 mod wire;
 mod worker;

@@ -25,6 +25,13 @@ pub enum Proof {
     /// They agree where the condition holds and where it does not; nothing stands for a
     /// case that contradicts the facts.
     Cases { cond: Cond, holds: Option<Box<Proof>>, fails: Option<Box<Proof>> },
+    /// They agree where the left side is defined, by what that says of its divisors; or in
+    /// each direction where its left side is. That is not told.
+    WhereDefined,
+    /// The left and right calculated with, or compared point by point; how is not told.
+    Calculated,
+    /// The same function, or the same kind of branches, of parts that agree.
+    Parts(Vec<Proof>),
     /// No answer to the question separates them, which takes the pairs of reductions for
     /// equal.
     Solved { question: Question, settled: bool, merges: Vec<Merge> },
@@ -87,6 +94,8 @@ pub enum Combining {
     /// `not any p` is `all not p`, `not all p` is `any not p`, `not not p` is `p`; that is
     /// rewritten.
     Negated(Box<Combining>),
+    /// By equations of real numbers that are not told.
+    Calculated,
     /// The term is a combination of monomials, and they are `after`.
     Combined {
         algebra: Algebra,
@@ -135,6 +144,8 @@ pub enum ReadAs {
         holds: Option<Box<Reading>>,
         fails: Option<Box<Reading>>,
     },
+    /// By equations of real numbers that are not told.
+    Calculated,
     /// The term decided under each of these guards, which exclude each other and of which
     /// one holds.
     Split(Vec<(Vec<Cond>, Reading)>),
@@ -182,6 +193,8 @@ pub enum Rule {
     /// Another binder of this extent runs instead: `there` is the old index in terms of the
     /// new one, `back` the new one in terms of the old, by the same symbol.
     Reindexed { at: usize, there: Size, back: Size, extent: Size },
+    /// The binder has a few values: one monomial for each.
+    Each(usize),
     /// The binder makes copies of what counts once.
     Idle(usize),
 }
@@ -190,9 +203,11 @@ impl Proof {
     pub fn method(&self) -> Method {
         match self {
             Proof::Same => Method::Syntactic,
+            Proof::Calculated => Method::Structural,
+            Proof::Parts(parts) => parts.iter().map(Proof::method).max().unwrap_or(Method::Structural),
             Proof::Rewritten { rest, .. } => rest.method().max(Method::Structural),
             Proof::Solved { settled: true, merges, .. } if merges.is_empty() => Method::Structural,
-            Proof::Cases { .. } | Proof::Solved { .. } => Method::Smt,
+            Proof::Cases { .. } | Proof::Solved { .. } | Proof::WhereDefined => Method::Smt,
         }
     }
 }

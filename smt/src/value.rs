@@ -17,19 +17,20 @@ use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
-use rtv_semantics::subst::{Fresh, Subst};
-use rtv_semantics::term::{Reduce, Term};
+use rtv_semantics::subst::{Fresh, Subst, children};
+use rtv_semantics::term::{Form, Fun, Reduce, Term};
 
 use crate::cases::{decided, first_condition, is_total, multiplies_integers};
-use crate::encode::{Data, Enc, Encoder, Known};
+use crate::encode::{Enc, Encoder, Known};
 use crate::ieee;
 use crate::instances::instances;
 use crate::key::unsupported;
-use crate::normal::{normal, reorderable};
+use crate::normal::{calculated, normal, reindexed, reorderable};
 use crate::proof::{self, Combining, Merge, Proof, Rewrite, Rewriting};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
+use crate::strict::needs;
 
 /// Reductions are compared inside reductions this deep.
 const MAX_NESTING: usize = 3;
@@ -117,7 +118,49 @@ impl ValueProver {
     }
 
     pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
-        self.nested(goal, 0).unwrap_or_else(ValueAnswer::Unknown)
+        let answer = self.nested(goal, 0);
+        let more =
+            || if goal.directed { self.where_defined(goal) == Some(true) } else { self.both_ways(goal) };
+        if !is_proved(&answer) && more() {
+            return ValueAnswer::Equal(Proof::WhereDefined);
+        }
+        answer.unwrap_or_else(ValueAnswer::Unknown)
+    }
+
+    /// Equal values, undefined ones included, are a claim in each direction.
+    fn both_ways(&self, goal: &ValueGoal) -> bool {
+        let there = ValueGoal { directed: true, ..*goal };
+        let written = goal.written.map(|(left, right)| (right, left));
+        let back = ValueGoal { left: goal.right, right: goal.left, written, ..there };
+        let answers = [self.where_defined(&there), self.where_defined(&back)];
+        let proved = |goal: &ValueGoal, answer: Option<bool>| {
+            answer.unwrap_or_else(|| is_proved(&self.nested(goal, 0)))
+        };
+        // Without anything that may be undefined this is the question that was asked.
+        answers.iter().any(Option::is_some) && proved(&there, answers[0]) && proved(&back, answers[1])
+    }
+
+    /// The directed claim under what it says of the left side that it is defined; `None`
+    /// if it says nothing. Not where errors are compared: of those it says nothing.
+    fn where_defined(&self, goal: &ValueGoal) -> Option<bool> {
+        if goal.mode != Mode::Real || goal.errors == Errors::Compared {
+            return None;
+        }
+        let (sizes, values) = needs(goal.left, goal.facts, &*self.sizes);
+        if sizes.is_empty() && values.is_empty() {
+            return None;
+        }
+        let facts = [goal.facts, &sizes].concat();
+        let mut fresh = above(goal);
+        let mut hypotheses = [goal.hypotheses, &values].concat();
+        for value in &values {
+            let new = calculated(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
+            if !alpha_eq(&new, value) {
+                hypotheses.push(new);
+            }
+        }
+        let goal = ValueGoal { facts: &facts, hypotheses: &hypotheses, ..*goal };
+        Some(is_proved(&self.nested(&goal, 0)))
     }
 
     /// The same about the bits of floats, in the theory that has all of them; only for terms
@@ -175,11 +218,63 @@ impl ValueProver {
         if splits && let Some(answer) = self.cases(&reduced, depth, budget, MAX_CASES).filter(is_proved) {
             return told(answer);
         }
-        let answer = self.compared(&reduced, depth, budget);
-        if is_proved(&answer) || same || depth > 0 {
-            return told(answer);
+        let mut answer = self.compared(&reduced, depth, budget);
+        if !is_proved(&answer) && !same && depth == 0 {
+            answer = self.compared(goal, depth, budget);
+        } else {
+            answer = told(answer);
         }
-        self.compared(goal, depth, budget)
+        match is_proved(&answer) {
+            true => answer,
+            false => self
+                .calculated(&reduced, depth, budget)
+                .map_or(answer, |proof| Ok(ValueAnswer::Equal(rewritten(proof)))),
+        }
+    }
+
+    /// Agreement by more than the steps that are told: numbers are calculated with, elements
+    /// are compared point by point, and parts are compared with parts.
+    fn calculated(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Option<Proof> {
+        let mut fresh = above(goal);
+        let mut strong = |term: &Term| {
+            let new = calculated(term, goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh);
+            if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
+        };
+        let (left, right) = (strong(goal.left), strong(goal.right));
+        if alpha_eq(&left, &right) {
+            return Some(Proof::Calculated);
+        }
+        let calculated = ValueGoal { left: &left, right: &right, ..*goal };
+        let changed = !(alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right));
+        let cases = || self.cases(&calculated, depth, budget, MAX_CASES).is_some_and(|case| is_proved(&case));
+        if changed && (cases() || is_proved(&self.compared(&calculated, depth, budget))) {
+            return Some(Proof::Calculated);
+        }
+        let mut fresh = above(&calculated);
+        if reindexed([&left, &right], goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh) {
+            return Some(Proof::Calculated);
+        }
+        self.congruent(goal, depth).or_else(|| self.congruent(&calculated, depth).map(|_| Proof::Calculated))
+    }
+
+    /// The same function of parts that agree here, undefined ones included, or the same
+    /// kind of branches.
+    fn congruent(&self, goal: &ValueGoal, depth: usize) -> Option<Proof> {
+        let (a, b) = (children(goal.left), children(goal.right));
+        let alike = match (goal.left.form(), goal.right.form()) {
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g && a.len() == b.len(),
+            (Form::If(..), Form::If(..)) => true,
+            _ => false,
+        };
+        let equal = |(left, right): (&Term, &Term)| {
+            let parts = ValueGoal { left, right, written: None, directed: false, ..*goal };
+            match self.nested(&parts, depth + 1) {
+                Ok(ValueAnswer::Equal(proof)) => Some(proof),
+                _ => None,
+            }
+        };
+        (alike && depth < MAX_NESTING).then_some(())?;
+        a.into_iter().zip(b).map(equal).collect::<Option<Vec<Proof>>>().map(Proof::Parts)
     }
 
     /// A term whose combinations are put together anew, simplified, and how.
@@ -396,12 +491,12 @@ fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
     let mut encoder = Encoder::new(goal.mode, known);
     let yes = encoder.q.bool(true);
     for hypothesis in goal.hypotheses {
-        assume(&mut encoder, yes, hypothesis);
+        encoder.assume(yes, hypothesis);
     }
     let mut fresh = above(goal);
-    for (range, instance) in instances(goal, &mut fresh) {
+    for (range, instance) in instances(goal.hypotheses, &[goal.left, goal.right], &mut fresh) {
         let (range, _) = encoder.sizes.cond(&mut encoder.q, &range);
-        assume(&mut encoder, range, &instance);
+        encoder.assume(range, &instance);
     }
     let (left, right) = (encoder.term(goal.left)?, encoder.term(goal.right)?);
     let no = encoder.q.bool(false);
@@ -411,17 +506,6 @@ fn encode(goal: &ValueGoal, sizes: &Arc<SizeSolver>) -> Result<Sides, Reason> {
     }
     let excused = encoder.q.or(excused);
     Ok(Sides { encoder, left, right, excused })
-}
-
-/// Asserts that a hypothesis is true, without error and defined, where `range` holds.
-/// One that cannot be encoded is not used.
-fn assume(encoder: &mut Encoder, range: Id, hypothesis: &Term) {
-    let Ok(Enc { data: Data::Bool(holds), err, bot }) = encoder.term(hypothesis) else { return };
-    let q = &mut encoder.q;
-    let (no_err, no_bot) = (q.not(err), q.not(bot));
-    let works = q.and([holds, no_err, no_bot]);
-    let fact = q.implies(range, works);
-    q.assert(fact);
 }
 
 impl Sides {

@@ -403,6 +403,9 @@ impl<'r> Words<'r> {
     fn proof(&mut self) -> Option<Proof> {
         Some(match self.word()? {
             "same" => Proof::Same,
+            "defined" => Proof::WhereDefined,
+            "calculated" => Proof::Calculated,
+            "parts" => Proof::Parts(self.rest(Reader::proof)?),
             "rewritten" => Proof::Rewritten {
                 left: self.list(Reader::rewrite)?,
                 right: self.list(Reader::rewrite)?,
@@ -425,6 +428,7 @@ impl<'r> Words<'r> {
     fn combining(&mut self) -> Option<Combining> {
         Some(match self.word()? {
             "kept" => Combining::Kept,
+            "calculated" => Combining::Calculated,
             "inside" => Combining::Inside(self.rest(Reader::combining)?),
             "under" => {
                 let inside = self.boxed(Reader::combining)?;
@@ -457,6 +461,7 @@ impl<'r> Words<'r> {
         };
         let how = match self.word()? {
             "neutral" => ReadAs::Neutral,
+            "calculated" => ReadAs::Calculated,
             "number" => ReadAs::Number,
             "size" => ReadAs::Size,
             "both" => ReadAs::Both(self.boxed(Reader::reading)?, self.boxed(Reader::reading)?),
@@ -519,6 +524,7 @@ impl<'r> Words<'r> {
                 extent: self.one(Reader::size)?,
             },
             "idle" => Rule::Idle(self.number()?),
+            "each" => Rule::Each(self.number()?),
             _ => return None,
         };
         Some(Narrowing::To(rule, parts))

@@ -219,6 +219,12 @@ impl Writer {
     fn proof(&mut self, proof: &Proof) -> Result<usize, Untold> {
         let line = match proof {
             Proof::Same => "proof same".to_string(),
+            Proof::WhereDefined => "proof defined".to_string(),
+            Proof::Calculated => "proof calculated".to_string(),
+            Proof::Parts(parts) => {
+                let parts = parts.iter().map(|part| self.proof(part)).collect::<Result<Vec<_>, _>>()?;
+                format!("proof parts{}", refs(&parts))
+            }
             Proof::Rewritten { left, right, rest } => {
                 let (left, right) = (self.rewrites(left)?, self.rewrites(right)?);
                 format!("proof rewritten {} {} {}", numbers(&left), numbers(&right), self.proof(rest)?)
@@ -274,6 +280,7 @@ impl Writer {
     fn combining(&mut self, combining: &Combining) -> Result<usize, Untold> {
         let line = match combining {
             Combining::Kept => "combining kept".to_string(),
+            Combining::Calculated => "combining calculated".to_string(),
             Combining::Inside(parts) => format!("combining inside{}", refs(&self.combinings(parts)?)),
             Combining::Under(binders, inside) => {
                 let binders = self.binders(binders);
@@ -296,6 +303,7 @@ impl Writer {
     fn reading(&mut self, reading: &Reading) -> Result<usize, Untold> {
         let how = match &reading.how {
             ReadAs::Neutral => "neutral".to_string(),
+            ReadAs::Calculated => "calculated".to_string(),
             ReadAs::Number => "number".to_string(),
             ReadAs::Size => "size".to_string(),
             ReadAs::Both(a, b) => format!("both {} {}", self.reading(a)?, self.reading(b)?),
@@ -360,6 +368,7 @@ impl Writer {
                 format!("reindexed {at}{}", refs(&sizes))
             }
             Rule::Idle(at) => format!("idle {at}"),
+            Rule::Each(at) => format!("each {at}"),
         };
         Ok(self.node(format!("narrowing {} {rule}", numbers(&parts))))
     }

@@ -27,8 +27,8 @@ use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::{Fresh, Subst};
-use rtv_semantics::term::{Monoid, Term};
+use rtv_semantics::subst::{Fresh, Subst, children};
+use rtv_semantics::term::{Form, Fun, Monoid, Term};
 use rtv_smt::{Budget, Merge, Proof, Rewrite, Rewriting};
 use sizes::Sizes;
 pub use trial::tried;
@@ -134,6 +134,9 @@ impl Check<'_, '_> {
                 }
                 Ok(())
             }
+            Proof::Parts(proofs) => self.parts(left, right, proofs, facts),
+            Proof::WhereDefined => fail("what a defined left side says"),
+            Proof::Calculated => fail("the steps of a calculation"),
             Proof::Solved { question, merges, .. } => {
                 for merge in merges {
                     self.merged(merge, facts)?;
@@ -144,6 +147,20 @@ impl Check<'_, '_> {
                 }
             }
         }
+    }
+
+    /// One function, or one kind of branches, of parts that agree.
+    fn parts(&mut self, left: &Term, right: &Term, proofs: &[Proof], facts: &[Cond]) -> Result<(), Why> {
+        let (a, b) = (children(left), children(right));
+        let alike = match (left.form(), right.form()) {
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
+            (Form::If(..), Form::If(..)) => true,
+            _ => false,
+        };
+        if !alike || [a.len(), b.len()] != [proofs.len(); 2] {
+            return fail("the same function on both sides");
+        }
+        a.into_iter().zip(b).zip(proofs).try_for_each(|((a, b), proof)| self.proved(a, b, proof, facts))
     }
 
     fn rewritten(&mut self, term: &Term, steps: &[Rewrite], facts: &[Cond]) -> Result<Term, Why> {

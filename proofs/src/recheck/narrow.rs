@@ -66,6 +66,7 @@ impl Check<'_, '_> {
             Rule::Reindexed { at, there, back, extent } => {
                 vec![self.reindexed(monomial, *at, (there, back, extent), parts, facts)?]
             }
+            Rule::Each(_) => return fail("a range that is written out"),
             Rule::Idle(at) => {
                 let mut rest = monomial.clone();
                 let Binder { sym, extent } = taken(&mut rest.binders, *at)?;

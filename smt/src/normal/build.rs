@@ -1,8 +1,8 @@
 //! Combinations of monomials as terms again.
 
 use num_rational::BigRational;
-use num_traits::One;
-use rtv_semantics::alpha::alpha_key;
+use num_traits::{One, Zero};
+use rtv_semantics::alpha::{alpha_eq, alpha_key};
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;
@@ -12,7 +12,8 @@ use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Monoid, Term};
 use std::collections::BTreeSet;
 
-use super::monomial::{Monomial, integer_literal};
+use super::field::merged;
+use super::monomial::{Monomial, integer_literal, number_of};
 use super::{Normal, ranges};
 use crate::proof::Algebra;
 
@@ -26,19 +27,44 @@ impl Normal<'_> {
         like: &Term,
     ) -> (Term, Vec<Vec<usize>>) {
         let (span, dtype) = (like.span(), like.dtype());
-        let (mut parts, mut reversed) = (Vec::new(), Vec::new());
-        for monomial in monomials {
-            let (monomial, from_end) = self.oriented(monomial);
-            reversed.push(from_end);
-            parts.push(match algebra {
-                Algebra::Ring => self.product(&monomial, dtype, span),
-                Algebra::Monoid(op) => reduction(op, &monomial, dtype, span),
-            });
-        }
+        let (oriented, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
+            monomials.into_iter().map(|monomial| self.oriented(monomial)).unzip();
+        let mut parts: Vec<Term> = match algebra {
+            Algebra::Ring if self.field => self.products(&oriented, dtype, span),
+            Algebra::Ring => oriented.iter().map(|m| self.product(m, dtype, span)).collect(),
+            Algebra::Monoid(op) => {
+                let part =
+                    |m| self.extreme(op, m, dtype, span).unwrap_or_else(|| reduction(op, m, dtype, span));
+                oriented.iter().map(part).collect()
+            }
+        };
         parts.sort_by_key(alpha_key);
         let combine = algebra.op().scalar();
         let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
         (joined.unwrap_or_else(|| algebra.op().neutral(dtype, span)), reversed)
+    }
+
+    /// The monomials as products, those that differ by a number only put together.
+    fn products(&mut self, monomials: &[Monomial], dtype: DType, span: Span) -> Vec<Term> {
+        let mut collected: Vec<(BigRational, Term)> = Vec::new();
+        for monomial in monomials {
+            let unit = Monomial { coefficient: BigRational::one(), ..monomial.clone() };
+            let unit = self.product(&unit, dtype, span);
+            match collected.iter_mut().find(|(_, other)| alpha_eq(other, &unit)) {
+                Some((number, _)) => *number += &monomial.coefficient,
+                None => collected.push((monomial.coefficient.clone(), unit)),
+            }
+        }
+        collected.retain(|(number, _)| !number.is_zero());
+        let scaled = |(number, unit): (BigRational, Term)| {
+            let is_one = |number: BigRational| number.is_one();
+            match (number.is_one(), number_of(&unit).is_some_and(is_one)) {
+                (true, _) => unit,
+                (_, true) => coefficient(&number, dtype, span),
+                _ => Term::scalar(Scalar::Mul, vec![coefficient(&number, dtype, span), unit], span),
+            }
+        };
+        collected.into_iter().map(scaled).collect()
     }
 
     /// A product of the coefficient, the factors without binders, and one sum for each
@@ -58,6 +84,9 @@ impl Normal<'_> {
             let body = multiplied(part.factors, dtype, span);
             let body = guarded(&part.guards, body, integer_literal(0.into(), dtype, span));
             factors.push(Term::reduce(Monoid::Sum, part.binders, body, span));
+        }
+        if self.field {
+            factors = merged(factors);
         }
         factors.sort_by_key(alpha_key);
         if !monomial.coefficient.is_one() {
@@ -109,7 +138,7 @@ impl Normal<'_> {
     }
 }
 
-fn coefficient(value: &BigRational, dtype: DType, span: Span) -> Term {
+pub(super) fn coefficient(value: &BigRational, dtype: DType, span: Span) -> Term {
     let numer = integer_literal(value.numer().clone(), dtype, span);
     if value.denom().is_one() {
         return numer;
@@ -118,7 +147,7 @@ fn coefficient(value: &BigRational, dtype: DType, span: Span) -> Term {
     Term::scalar(Scalar::Div, vec![numer, denom], span)
 }
 
-fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
+pub(super) fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
     let span = value.span();
     match Cond::and(guards.iter().cloned()) {
         Cond::True => value,
@@ -127,7 +156,7 @@ fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
 }
 
 /// One reduction over all binders.
-fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
+pub(super) fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
     let none = op.neutral(dtype, span);
     let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
     let body = guarded(&monomial.guards, value, none);
@@ -145,7 +174,7 @@ struct Part {
     factors: Vec<Term>,
 }
 
-fn multiplied(factors: Vec<Term>, dtype: DType, span: Span) -> Term {
+pub(super) fn multiplied(factors: Vec<Term>, dtype: DType, span: Span) -> Term {
     let joined = factors.into_iter().reduce(|a, b| Term::scalar(Scalar::Mul, vec![a, b], span));
     joined.unwrap_or_else(|| integer_literal(1.into(), dtype, span))
 }

@@ -15,8 +15,17 @@
 //!   `+` in reassoc mode, and the extended reals with their absorbing undefined value.
 //!
 //! Float sums in exact mode are ordered and stay as they are.
+//!
+//! Two strengths: [`normal`] tells each step, so that it can be checked again;
+//! [`calculated`] and [`reindexed`] do more, under hypotheses on values too, and do not.
 
 mod build;
+mod denominator;
+mod equations;
+mod extreme;
+mod field;
+mod frame;
+mod known;
 mod monomial;
 mod range;
 
@@ -35,6 +44,7 @@ use crate::proof::{Algebra, Combining};
 use crate::sizes::{SizeAnswer, SizeSolver};
 pub use monomial::Monomial;
 use monomial::Read;
+pub(crate) use monomial::number_of;
 
 /// Whether the elements of a reduction may be combined in any order.
 pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
@@ -57,8 +67,36 @@ pub(crate) fn normal(
     if !has_reduction(term) {
         return (term.clone(), Combining::Kept);
     }
-    Normal { mode, facts: facts.to_vec(), sizes: sizes.clone(), fresh, work: MAX_WORK, open: Cell::new(0) }
-        .term(term)
+    Normal::new(mode, facts, None, sizes, fresh).term(term)
+}
+
+/// The normal form under hypotheses on values too, of reals with quotients, exponentials
+/// and extremes; see `field.rs` and `extreme.rs`.
+pub(crate) fn calculated(
+    term: &Term,
+    mode: Mode,
+    facts: &[Cond],
+    hypotheses: &[Term],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> Term {
+    match has_reduction(term) {
+        true => Normal::new(mode, facts, Some(hypotheses), sizes, fresh).term(term).0,
+        false => term.clone(),
+    }
+}
+
+/// Whether two scalar terms are reductions of the same elements under other indices.
+pub(crate) fn reindexed(
+    sides: [&Term; 2],
+    mode: Mode,
+    facts: &[Cond],
+    hypotheses: &[Term],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> bool {
+    sides.into_iter().any(has_reduction)
+        && Normal::new(mode, facts, Some(hypotheses), sizes, fresh).reindexed(sides[0], sides[1])
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
@@ -67,6 +105,10 @@ const MAX_WORK: usize = 3_000;
 pub(crate) struct Normal<'f> {
     mode: Mode,
     facts: Vec<Cond>,
+    /// Known of values where the field calculates.
+    hypotheses: &'f [Term],
+    /// Whether steps are taken that are not told.
+    field: bool,
     sizes: Arc<SizeSolver>,
     fresh: &'f mut Fresh,
     work: usize,
@@ -77,7 +119,21 @@ pub(crate) struct Normal<'f> {
 /// Questions on sizes left open before a normal form asks no more.
 const MAX_OPEN: u32 = 8;
 
-impl Normal<'_> {
+impl<'f> Normal<'f> {
+    /// With hypotheses it calculates.
+    fn new(
+        mode: Mode,
+        facts: &[Cond],
+        hypotheses: Option<&'f [Term]>,
+        sizes: &Arc<SizeSolver>,
+        fresh: &'f mut Fresh,
+    ) -> Normal<'f> {
+        let field = hypotheses.is_some();
+        let hypotheses = hypotheses.filter(|_| mode == Mode::Real).unwrap_or_default();
+        let (facts, sizes) = (facts.to_vec(), sizes.clone());
+        Normal { mode, facts, hypotheses, field, sizes, fresh, work: MAX_WORK, open: Cell::new(0) }
+    }
+
     fn term(&mut self, term: &Term) -> (Term, Combining) {
         if self.work == 0 || !has_reduction(term) {
             return (term.clone(), Combining::Kept);
@@ -106,6 +162,11 @@ impl Normal<'_> {
             Form::Call(Fun::Scalar(fun), _) => match (fun, ty.dtype.category()) {
                 (Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Neg, Category::Int | Category::Float) => {
                     Monoid::Sum
+                }
+                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, Category::Float)
+                    if self.field && self.mode == Mode::Real =>
+                {
+                    return vec![Algebra::Ring];
                 }
                 (Scalar::Maximum, _) => Monoid::Max,
                 (Scalar::Minimum, _) => Monoid::Min,
@@ -139,6 +200,12 @@ impl Normal<'_> {
                 (after, Combining::Negated(Box::new(how)))
             }
             Form::Call(Fun::Scalar(fun), args) => {
+                let real = self.field && self.mode == Mode::Real && term.dtype().is_float();
+                if let (Scalar::Log, true) = (fun, real)
+                    && let Some(sum) = self.logarithm(&args[0])
+                {
+                    return (self.term(&sum).0, Combining::Calculated);
+                }
                 let (args, how) = self.terms(args);
                 (Term::scalar(*fun, args, span), how)
             }

@@ -8,14 +8,15 @@ use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
-use rtv_semantics::size::{Atom, Size};
+use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
 
+use super::field::merged;
 use super::{Normal, ranges};
 use crate::cases::{decided, first_condition, is_total};
-use crate::encode::{Data, Encoder, Known, divisors};
-use crate::proof::{Algebra, Combining, Question, ReadAs, Reading, Tame};
+use crate::encode::divisors;
+use crate::proof::{Algebra, Combining, ReadAs, Reading, Tame};
 
 /// Monomials of one combination.
 const MAX_MONOMIALS: usize = 48;
@@ -53,7 +54,7 @@ pub(super) struct Read {
 }
 
 impl Read {
-    fn of(monomials: Vec<Monomial>, how: ReadAs) -> Read {
+    pub fn of(monomials: Vec<Monomial>, how: ReadAs) -> Read {
         Read { monomials, how: Reading { how, kept: None } }
     }
 
@@ -81,7 +82,7 @@ impl Read {
 }
 
 impl Monomial {
-    fn of(factors: Vec<Term>) -> Monomial {
+    pub(super) fn of(factors: Vec<Term>) -> Monomial {
         Monomial { binders: Vec::new(), guards: Vec::new(), coefficient: BigRational::one(), factors }
     }
 
@@ -96,6 +97,33 @@ impl Monomial {
             coefficient: &self.coefficient * &other.coefficient,
             factors: [self.factors.as_slice(), &other.factors].concat(),
         }
+    }
+
+    /// The product, with inverses cancelled and exponentials put together.
+    pub(super) fn product(&self, other: &Monomial) -> Monomial {
+        let product = self.times(other);
+        Monomial { factors: merged(product.factors), ..product }
+    }
+
+    /// The same reduced over further binders, outside of its own.
+    pub(super) fn over(mut self, binders: &[Binder]) -> Monomial {
+        self.binders.splice(0..0, binders.iter().cloned());
+        self
+    }
+
+    /// The number 1.
+    pub(super) fn is_one(&self) -> bool {
+        self.coefficient.is_one()
+            && self.binders.is_empty()
+            && self.guards.is_empty()
+            && self.factors.is_empty()
+    }
+
+    /// Whether a symbol occurs, which is none of its own binders.
+    pub(super) fn mentions(&self, sym: &Sym) -> bool {
+        self.factors.iter().any(|f| free_syms(f).contains(sym))
+            || self.guards.iter().any(|g| g.mentions(sym))
+            || self.binders.iter().any(|b| b.extent.mentions(sym))
     }
 }
 
@@ -154,7 +182,15 @@ impl Normal<'_> {
                     let Read { monomials, how } = self.monomials(a, algebra)?.opposite();
                     return Some(Read::of(monomials, ReadAs::Opposite(Box::new(how))));
                 }
-                (Scalar::Exp, [a], Algebra::Ring) if term.dtype().is_float() => {
+                // What hangs on a condition is split at it before: see `factor`.
+                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, [.., last], Algebra::Ring)
+                    if self.field && first_condition(last).is_none() =>
+                {
+                    if let Some(monomials) = self.calculated(term) {
+                        return Some(Read::of(monomials, ReadAs::Calculated));
+                    }
+                }
+                (Scalar::Exp, [a], Algebra::Ring) if !self.field && term.dtype().is_float() => {
                     if let Some(split) = self.exponential(a) {
                         return Some(split);
                     }
@@ -197,7 +233,8 @@ impl Normal<'_> {
         if left.monomials.len() * right.monomials.len() > MAX_MONOMIALS {
             return None;
         }
-        let pairs = left.monomials.iter().flat_map(|m| right.monomials.iter().map(|n| m.times(n)));
+        let times = if self.field { Monomial::product } else { Monomial::times };
+        let pairs = left.monomials.iter().flat_map(|m| right.monomials.iter().map(|n| times(m, n)));
         Some(Read::of(pairs.collect(), ReadAs::Product(Box::new(left.how), Box::new(right.how))))
     }
 
@@ -287,6 +324,9 @@ impl Normal<'_> {
                 Form::Reduce(_) => self.term(whole),
                 _ => self.inside(whole),
             };
+            if self.field && algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
+                return self.monomials(&whole, algebra);
+            }
             let tame = self.fit(&whole, algebra)?;
             return Some(Read::of(
                 vec![Monomial::of(vec![whole])],
@@ -311,22 +351,6 @@ impl Normal<'_> {
         if algebra == Algebra::Ring { self.tame(factor).map(Some) } else { Some(None) }
     }
 
-    /// Finite, defined and free of errors under the facts.
-    pub(super) fn is_tame(&self, factor: &Term) -> bool {
-        self.tame(factor).is_some()
-    }
-
-    fn tame(&self, factor: &Term) -> Option<Tame> {
-        let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
-        let mut probe = Encoder::new(self.mode, known);
-        let enc = probe.term(factor).ok()?;
-        let flags = match enc.data {
-            Data::Real { pinf, ninf, .. } => vec![pinf, ninf, enc.err, enc.bot],
-            _ => vec![enc.err, enc.bot],
-        };
-        probe.excluded(&flags).map(|question| Tame { question: question.map(Question::Built) })
-    }
-
     /// Whether no division in a condition can fail under the facts.
     pub(super) fn total(&self, cond: &Cond) -> bool {
         is_total(cond, &self.facts, &*self.sizes)
@@ -346,6 +370,14 @@ fn summands(term: &Term, negative: bool, into: &mut Vec<Term>) {
         _ if negative => into.push(Term::scalar(Scalar::Neg, vec![term.clone()], span)),
         _ => into.push(term.clone()),
     }
+}
+
+/// Whether the ring looks inside the term.
+fn is_composed(term: &Term) -> bool {
+    use Scalar::{Add, Div, Mul, Neg, Sub};
+    let inside = |fun: &Scalar| matches!(fun, Add | Sub | Mul | Neg | Div);
+    matches!(term.form(), Form::Lit(_))
+        || matches!(term.form(), Form::Call(Fun::Scalar(fun), _) if inside(fun))
 }
 
 /// A converted size, term by term: conversion respects sums and products, over the reals and
@@ -383,6 +415,18 @@ fn distinct(monomials: &[Monomial]) -> Vec<usize> {
         }
     }
     kept
+}
+
+/// The number that a literal or a quotient of literals is.
+pub(crate) fn number_of(term: &Term) -> Option<BigRational> {
+    match term.form() {
+        Form::Lit(lit) => number(lit, term.dtype()),
+        Form::Call(Fun::Scalar(Scalar::Div), args) if args.len() == 2 && term.dtype().is_float() => {
+            let (numer, denom) = (number_of(&args[0])?, number_of(&args[1])?);
+            (!denom.is_zero()).then(|| numer / denom)
+        }
+        _ => None,
+    }
 }
 
 /// The rational number that a literal is.

@@ -16,6 +16,12 @@ use super::monomial::Monomial;
 use super::{Normal, ranges};
 use crate::proof::{Algebra, Narrowing, Rule};
 
+/// Reductions over so few elements are written out.
+const FEW: i64 = 4;
+
+/// Elements of one monomial that are written out.
+const MAX_WRITTEN: i64 = 8;
+
 /// Steps taken on one monomial and what it is split into.
 const MAX_STEPS: usize = 64;
 
@@ -125,6 +131,10 @@ impl Normal<'_> {
         if single {
             let only = self.replaced(monomial, at, &Size::zero(), None);
             return Some((Rule::Value(at, Size::zero()), vec![only]));
+        }
+        if let Some(count) = few(monomial, at).filter(|_| self.field) {
+            let parts = (0..count).map(|k| self.replaced(monomial, at, &Size::from(k), None)).collect();
+            return Some((Rule::Each(at), parts));
         }
         if self.is_idle(monomial, at, algebra) {
             let mut smaller = monomial.clone();
@@ -254,6 +264,15 @@ impl Normal<'_> {
         }
         (monomial, reversed)
     }
+}
+
+/// The extent of a binder, if it is so small that its elements are written out, and so are
+/// those of all binders of the monomial together.
+fn few(monomial: &Monomial, at: usize) -> Option<i64> {
+    let number = |extent: &Size| extent.as_i64().filter(|n| (1..=FEW).contains(n));
+    let here = number(&monomial.binders[at].extent)?;
+    let all: i64 = monomial.binders.iter().filter_map(|b| number(&b.extent)).product();
+    (all <= MAX_WRITTEN).then_some(here)
 }
 
 /// `p = a - d*(a // d)` up to its sign: `a` and `d`.
