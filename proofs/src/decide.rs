@@ -11,7 +11,7 @@ use crate::facets::{Effort, Facets};
 use crate::field::{Fingerprints, fingerprints};
 use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
-use crate::recheck::{Why, tried};
+use crate::recheck::Why;
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
 use crate::shrink::shrink;
@@ -328,12 +328,8 @@ impl Checker {
     /// What the independent checker says of a certificate about these instances.
     fn checked(&self, task: &Task<'_>, claims: &[Arc<Claim>], certificate: &Certificate) -> Checked {
         let check = || {
-            for (claim, instance) in claims.iter().zip(&certificate.instances) {
-                for (_, part) in &instance.parts {
-                    if let Err(Why(why)) = tried(claim, part, self.settings.seed) {
-                        return Checked::Contradicted(why);
-                    }
-                }
+            if let Err(Why(why)) = self.trials_of(claims, certificate) {
+                return Checked::Contradicted(why);
             }
             match (self.steps_of(certificate, None), certificate.text()) {
                 (Worth::Accepted(tally), Some(text)) => Checked::Accepted(tally, text.into()),

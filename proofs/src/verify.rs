@@ -6,9 +6,10 @@ use crate::choices::choice_text;
 use crate::decide::Task;
 use crate::discharge::holds_alike;
 use crate::module::{Module, subject};
-use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why};
+use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why, tried};
 use crate::verdict::Verdict;
 use rtv_semantics::program::{Claim, ClaimKind};
+use std::sync::Arc;
 
 /// What a certificate is worth.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,10 +31,21 @@ impl Checker {
         certificate: &Certificate,
         second: Option<&mut (dyn SecondSolver + 'static)>,
     ) -> Worth {
-        match self.goals_of(module, at, certificate) {
+        let goals = self.goals_of(module, at, certificate);
+        match goals.and_then(|claims| self.trials_of(&claims, certificate)) {
             Ok(()) => self.steps_of(certificate, second),
             Err(Why(why)) => Worth::Rejected(why),
         }
+    }
+
+    /// Whether no input separates the terms of a certificate about these instances.
+    pub(crate) fn trials_of(&self, claims: &[Arc<Claim>], certificate: &Certificate) -> Result<(), Why> {
+        for (claim, instance) in claims.iter().zip(&certificate.instances) {
+            for (_, part) in &instance.parts {
+                tried(claim, part, self.settings.seed)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether every step of a certificate is accepted, whatever it is about.
@@ -49,15 +61,21 @@ impl Checker {
         }
     }
 
-    fn goals_of(&self, module: &Module, at: usize, certificate: &Certificate) -> Result<(), Why> {
+    /// The instances that the certificate is about, if its goals are theirs.
+    fn goals_of(
+        &self,
+        module: &Module,
+        at: usize,
+        certificate: &Certificate,
+    ) -> Result<Vec<Arc<Claim>>, Why> {
         let item = &module.items[at];
         let missing = |what: &str| Err(Why(what.to_string()));
         let Some((_, kind)) = subject(item) else { return missing("there is no claim") };
         let task = Task::of(module, at, kind.unwrap_or(ClaimKind::Calls), self.settings.timeout);
         let Some(claims) = self.stated(&task) else { return missing("the claim has no instances") };
-        let (mut proved, mut given): (Option<&Claim>, _) = (None, certificate.instances.iter());
+        let (mut proved, mut given) = (Vec::<Arc<Claim>>::new(), certificate.instances.iter());
         for claim in &claims {
-            if proved.is_some_and(|proved| holds_alike(claim, proved)) {
+            if proved.first().is_some_and(|proved| holds_alike(claim, proved)) {
                 continue;
             }
             let Some(instance) = given.next() else { return missing("an instance is not in it") };
@@ -68,8 +86,8 @@ impl Checker {
             if let Some((contract, _)) = found.iter().find(|(_, f)| f.verdict != Verdict::Proved) {
                 return Err(Why(format!("{}: a goal of the claim is not in it", contract.name())));
             }
-            proved = proved.or(Some(claim));
+            proved.push(claim.clone());
         }
-        if given.next().is_some() { missing("it has more instances than the claim") } else { Ok(()) }
+        if given.next().is_some() { missing("it has more instances than the claim") } else { Ok(proved) }
     }
 }

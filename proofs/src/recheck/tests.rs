@@ -134,14 +134,17 @@ fn no_forged_certificate_proves_what_is_false() {
         for forged in changed(text) {
             let Ok(certificate) = Certificate::read(&forged) else { continue };
             read += 1;
-            if !matches!(checker.steps_of(&certificate, None), Worth::Accepted(_)) {
+            let passes = checker.trials_of(&claims, &certificate).is_ok()
+                && matches!(checker.steps_of(&certificate, None), Worth::Accepted(_));
+            if !passes {
                 continue;
             }
             accepted += 1;
             let parts = claims.iter().zip(&certificate.instances);
             for (instance, part) in parts.flat_map(|(i, c)| c.parts.iter().map(move |(_, part)| (i, part))) {
-                let wrong = tried(instance, part, 7);
-                assert!(wrong.is_ok(), "{}: {wrong:?}\n{}", claim.name, difference(text, &forged));
+                // Where the first inputs show nothing, many others do not either.
+                let wrong = (1..20).find_map(|seed| tried(instance, part, 1000 * seed).err());
+                assert!(wrong.is_none(), "{}: {wrong:?}\n{}", claim.name, difference(text, &forged));
             }
         }
     }
