@@ -25,6 +25,8 @@ pub struct Record {
     pub samples: u64,
     /// The hash of the certificate of its proof.
     pub certificate: Option<String>,
+    /// What the checker said of it.
+    pub checked: Option<String>,
     /// How the floats of the two sides compare.
     pub facets: Option<String>,
     /// The input that refutes it.
@@ -46,6 +48,7 @@ impl From<&ClaimResult> for Record {
                 Some(Checked::Accepted(_, text)) => Some(Certificate::hash(text)),
                 _ => None,
             },
+            checked: claim.checked.as_ref().map(Checked::to_string),
             facets: claim.facets.as_ref().map(Facets::to_string),
             witness: claim.counterexample.as_ref().map(Witness::from),
         }
@@ -78,6 +81,7 @@ impl Record {
             note: self.note.clone(),
             code: self.code,
             samples: self.samples,
+            checked: self.checked.clone().map(Checked::Told),
             facets: self.facets.as_ref().and_then(|text| text.parse().ok()),
             provenance,
             ..blank

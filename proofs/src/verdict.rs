@@ -128,6 +128,8 @@ pub enum Checked {
     Open(String),
     /// An input on which two terms differ that it says are equal.
     Contradicted(String),
+    /// What an earlier run said.
+    Told(String),
 }
 
 impl fmt::Display for Checked {
@@ -142,6 +144,7 @@ impl fmt::Display for Checked {
             }
             Checked::Open(why) => write!(f, "none: {why}"),
             Checked::Contradicted(why) => write!(f, "wrong: {why}"),
+            Checked::Told(text) => f.write_str(text),
         }
     }
 }

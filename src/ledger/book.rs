@@ -145,6 +145,7 @@ impl Line {
             code: self.code,
             samples: 0,
             certificate: self.certificate.clone(),
+            checked: None,
             facets: self.facets.clone(),
             witness: None,
         })

@@ -282,6 +282,7 @@ mod tests {
             code: None,
             samples: 200,
             certificate: None,
+            checked: None,
             facets: None,
             witness: None,
         })

@@ -22,6 +22,7 @@ pub struct Stored {
     code: Option<u16>,
     samples: u64,
     certificate: Option<String>,
+    checked: Option<String>,
     facets: Option<String>,
     witness: Option<Input>,
 }
@@ -70,6 +71,7 @@ impl Stored {
             code: record.code.map(|code| code.0),
             samples: record.samples,
             certificate: record.certificate.clone(),
+            checked: record.checked.clone(),
             facets: record.facets.clone(),
             witness: match &record.witness {
                 None => None,
@@ -93,6 +95,7 @@ impl Stored {
             code: self.code.map(Code),
             samples: self.samples,
             certificate: self.certificate,
+            checked: self.checked,
             facets: self.facets,
             witness: match self.witness {
                 None => None,
@@ -175,6 +178,7 @@ mod tests {
             code: Some(Code(411)),
             samples: 7,
             certificate: Some("00ff".into()),
+            checked: Some("accepted, without a solver".into()),
             facets: None,
             witness: Some(witness),
         };

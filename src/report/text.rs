@@ -189,7 +189,6 @@ mod tests {
             samples: 0,
             seconds: 0.0,
             provenance: Provenance::Decided,
-            checked: None,
         }
     }
 
