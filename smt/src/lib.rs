@@ -35,7 +35,8 @@ mod z3_backend;
 pub use normal::Monomial;
 pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 pub use proof::{
-    Algebra, Combining, Merge, Narrowing, Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
+    Algebra, Combining, Fit, Frame, Member, Merge, Narrowing, Proof, Question, ReadAs, Reading, Rewrite,
+    Rewriting, Rule, Tame,
 };
 pub use query::{FpOp, Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};

@@ -32,9 +32,41 @@ pub enum Proof {
     Calculated,
     /// The same function, or the same kind of branches, of parts that agree.
     Parts(Vec<Proof>),
+    /// Both are combinations with the same elements, under other indices.
+    Framed { algebra: Algebra, left: Box<Reading>, right: Box<Reading>, frames: Vec<Frame> },
     /// No answer to the question separates them, which takes the pairs of reductions for
     /// equal.
     Solved { question: Question, settled: bool, merges: Vec<Merge> },
+}
+
+/// Monomials at the points of one of them; see Note [Frames] in `normal/frame.rs`.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// The monomial that is the frame, its binders named anew, which stand for any integers.
+    pub frame: Monomial,
+    /// Those that fit into it. Places count the monomials of the left side, then those of
+    /// the right one.
+    pub members: Vec<Member>,
+}
+
+/// A monomial of a frame.
+#[derive(Clone, Debug)]
+pub struct Member {
+    pub place: usize,
+    /// Nothing for the frame itself.
+    pub fit: Option<Fit>,
+}
+
+/// How a monomial fits into a frame.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The factor of the frame for each of its own.
+    pub pairing: Vec<usize>,
+    /// The frame's binders in terms of its own, and its own in terms of the frame's.
+    pub there: Vec<(Sym, Size)>,
+    pub back: Vec<(Sym, Size)>,
+    /// The points of the frame at which it has elements.
+    pub guards: Vec<Cond>,
 }
 
 /// A question to a solver: as the prover built it, or as SMT-LIB text.
@@ -203,7 +235,7 @@ impl Proof {
     pub fn method(&self) -> Method {
         match self {
             Proof::Same => Method::Syntactic,
-            Proof::Calculated => Method::Structural,
+            Proof::Calculated | Proof::Framed { .. } => Method::Structural,
             Proof::Parts(parts) => parts.iter().map(Proof::method).max().unwrap_or(Method::Structural),
             Proof::Rewritten { rest, .. } => rest.method().max(Method::Structural),
             Proof::Solved { settled: true, merges, .. } if merges.is_empty() => Method::Structural,

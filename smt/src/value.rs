@@ -236,6 +236,10 @@ impl ValueProver {
     /// are compared point by point, and parts are compared with parts.
     fn calculated(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Option<Proof> {
         let mut fresh = above(goal);
+        let sides = [goal.left, goal.right];
+        if let Some(proof) = reindexed(sides, goal.mode, goal.facts, None, &self.sizes, &mut fresh) {
+            return Some(proof);
+        }
         let mut strong = |term: &Term| {
             let new = calculated(term, goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh);
             if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
@@ -251,7 +255,8 @@ impl ValueProver {
             return Some(Proof::Calculated);
         }
         let mut fresh = above(&calculated);
-        if reindexed([&left, &right], goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh) {
+        let hypotheses = Some(goal.hypotheses);
+        if reindexed([&left, &right], goal.mode, goal.facts, hypotheses, &self.sizes, &mut fresh).is_some() {
             return Some(Proof::Calculated);
         }
         self.congruent(goal, depth).or_else(|| self.congruent(&calculated, depth).map(|_| Proof::Calculated))

@@ -14,8 +14,8 @@ use rtv_semantics::size::{Atom, Size, Sym, SymKind};
 use rtv_semantics::term::{Binder, Form, Lit, Monoid, Reduce, Term, Var};
 use rtv_semantics::types::Type;
 use rtv_smt::{
-    Algebra, Combining, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading, Rewrite, Rewriting,
-    Rule, Tame,
+    Algebra, Combining, Fit, Frame, Member, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading,
+    Rewrite, Rewriting, Rule, Tame,
 };
 
 /// Nodes nest so deep, far above what proofs of real claims do.
@@ -72,6 +72,7 @@ enum Node {
     Proof(Proof),
     Rewrite(Rewrite),
     Merge(Box<Merge>),
+    Member(Member),
     Combining(Combining),
     Reading(Reading),
     Narrowing(Narrowing),
@@ -107,6 +108,7 @@ kinds! {
     proof: Proof -> Proof;
     rewrite: Rewrite -> Rewrite;
     merge: Merge -> Box<Merge>;
+    member: Member -> Member;
     combining: Combining -> Combining;
     reading: Reading -> Reading;
     narrowing: Narrowing -> Narrowing;
@@ -273,6 +275,7 @@ impl<'r> Words<'r> {
                 right: self.one(Reader::term)?,
                 proof: self.one(Reader::proof)?,
             })),
+            "member" => Node::Member(self.member()?),
             "combining" => Node::Combining(self.combining()?),
             "reading" => Node::Reading(self.reading()?),
             "narrowing" => Node::Narrowing(self.narrowing()?),
@@ -403,6 +406,16 @@ impl<'r> Words<'r> {
     fn proof(&mut self) -> Option<Proof> {
         Some(match self.word()? {
             "same" => Proof::Same,
+            "framed" => {
+                let algebra = self.algebra()?;
+                let (left, right) = (self.boxed(Reader::reading)?, self.boxed(Reader::reading)?);
+                let mut frames = Vec::new();
+                while self.peek().is_some() {
+                    let frame = self.one(Reader::monomial)?;
+                    frames.push(Frame { frame, members: self.list(Reader::member)? });
+                }
+                Proof::Framed { algebra, left, right, frames }
+            }
             "defined" => Proof::WhereDefined,
             "calculated" => Proof::Calculated,
             "parts" => Proof::Parts(self.rest(Reader::proof)?),
@@ -425,6 +438,29 @@ impl<'r> Words<'r> {
         })
     }
 
+    fn algebra(&mut self) -> Option<Algebra> {
+        Some(match self.word()? {
+            "ring" => Algebra::Ring,
+            op => Algebra::Monoid(Monoid::from_name(op)?),
+        })
+    }
+
+    fn member(&mut self) -> Option<Member> {
+        let place = self.number()?;
+        if self.peek().is_none() {
+            return Some(Member { place, fit: None });
+        }
+        let pairing = self.numbers()?;
+        let (there, back) = (self.values()?, self.values()?);
+        let guards = self.list(Reader::cond)?;
+        Some(Member { place, fit: Some(Fit { pairing, there, back, guards }) })
+    }
+
+    fn values(&mut self) -> Option<Vec<(Sym, Size)>> {
+        let (syms, sizes) = (self.list(Reader::sym)?, self.list(Reader::size)?);
+        (syms.len() == sizes.len()).then(|| syms.into_iter().zip(sizes).collect())
+    }
+
     fn combining(&mut self) -> Option<Combining> {
         Some(match self.word()? {
             "kept" => Combining::Kept,
@@ -436,10 +472,7 @@ impl<'r> Words<'r> {
             }
             "negated" => Combining::Negated(self.boxed(Reader::combining)?),
             "combined" => {
-                let algebra = match self.word()? {
-                    "ring" => Algebra::Ring,
-                    op => Algebra::Monoid(Monoid::from_name(op)?),
-                };
+                let algebra = self.algebra()?;
                 let (reading, after) = (self.boxed(Reader::reading)?, self.one(Reader::term)?);
                 let mut reversed = Vec::new();
                 while self.peek().is_some() {

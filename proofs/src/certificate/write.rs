@@ -11,8 +11,8 @@ use rtv_semantics::size::{Atom, Size, Sym, SymKind};
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_smt::{
-    Algebra, Combining, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading, Rewrite, Rewriting,
-    Rule, Tame,
+    Algebra, Combining, Fit, Frame, Member, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading,
+    Rewrite, Rewriting, Rule, Tame,
 };
 use std::collections::HashMap;
 
@@ -52,6 +52,13 @@ struct Writer {
 /// References, each after a blank.
 fn refs(places: &[usize]) -> String {
     places.iter().map(|place| format!(" {place}")).collect()
+}
+
+fn algebra_text(algebra: Algebra) -> &'static str {
+    match algebra {
+        Algebra::Ring => "ring",
+        Algebra::Monoid(op) => op.name(),
+    }
 }
 
 fn numbers(values: &[usize]) -> String {
@@ -219,6 +226,15 @@ impl Writer {
     fn proof(&mut self, proof: &Proof) -> Result<usize, Untold> {
         let line = match proof {
             Proof::Same => "proof same".to_string(),
+            Proof::Framed { algebra, left, right, frames } => {
+                let (left, right) = (self.reading(left)?, self.reading(right)?);
+                let mut line = format!("proof framed {} {left} {right}", algebra_text(*algebra));
+                for Frame { frame, members } in frames {
+                    let members = members.iter().map(|m| self.member(m)).collect::<Vec<_>>();
+                    line.push_str(&format!(" {} {}", self.monomial(frame)?, numbers(&members)));
+                }
+                line
+            }
             Proof::WhereDefined => "proof defined".to_string(),
             Proof::Calculated => "proof calculated".to_string(),
             Proof::Parts(parts) => {
@@ -245,6 +261,20 @@ impl Writer {
             }
         };
         Ok(self.node(line))
+    }
+
+    fn member(&mut self, Member { place, fit }: &Member) -> usize {
+        let Some(Fit { pairing, there, back, guards }) = fit else {
+            return self.node(format!("member {place}"));
+        };
+        let mut values = |all: &[(Sym, Size)]| {
+            let syms: Vec<usize> = all.iter().map(|(sym, _)| self.sym(sym)).collect();
+            let sizes: Vec<usize> = all.iter().map(|(_, size)| self.size(size)).collect();
+            format!("{} {}", numbers(&syms), numbers(&sizes))
+        };
+        let (there, back) = (values(there), values(back));
+        let guards = numbers(&self.conds(guards));
+        self.node(format!("member {place} {} {there} {back} {guards}", numbers(pairing)))
     }
 
     fn rewrites(&mut self, steps: &[Rewrite]) -> Result<Vec<usize>, Untold> {
@@ -288,10 +318,7 @@ impl Writer {
             }
             Combining::Negated(rest) => format!("combining negated {}", self.combining(rest)?),
             Combining::Combined { algebra, reading, reversed, after } => {
-                let algebra = match algebra {
-                    Algebra::Ring => "ring",
-                    Algebra::Monoid(op) => op.name(),
-                };
+                let algebra = algebra_text(*algebra);
                 let reading = self.reading(reading)?;
                 let reversed: String = reversed.iter().map(|list| format!(" {}", numbers(list))).collect();
                 format!("combining combined {algebra} {reading} {}{reversed}", self.term(after)?)

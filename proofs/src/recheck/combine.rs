@@ -89,7 +89,7 @@ impl Check<'_, '_> {
     }
 
     /// Whether terms of this type combine so in the goal's mode.
-    fn lawful(&self, algebra: Algebra, term: &Term) -> Result<(), Why> {
+    pub fn lawful(&self, algebra: Algebra, term: &Term) -> Result<(), Why> {
         let dtype = term.dtype();
         let lawful = match algebra {
             Algebra::Ring => dtype.is_int() || (dtype.is_float() && self.mode == Mode::Real),
@@ -124,7 +124,7 @@ impl Check<'_, '_> {
         Ok(rename.term(&reduce.body, &mut self.fresh))
     }
 
-    fn read(
+    pub fn read(
         &mut self,
         term: &Term,
         algebra: Algebra,

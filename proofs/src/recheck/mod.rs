@@ -12,6 +12,7 @@
 
 mod agree;
 mod combine;
+mod frame;
 mod leaves;
 mod narrow;
 mod scalar;
@@ -135,6 +136,9 @@ impl Check<'_, '_> {
                 Ok(())
             }
             Proof::Parts(proofs) => self.parts(left, right, proofs, facts),
+            Proof::Framed { algebra, left: on_left, right: on_right, frames } => {
+                self.framed([left, right], *algebra, [on_left, on_right], frames, facts)
+            }
             Proof::WhereDefined => fail("what a defined left side says"),
             Proof::Calculated => fail("the steps of a calculation"),
             Proof::Solved { question, merges, .. } => {

@@ -86,7 +86,7 @@ impl Check<'_, '_> {
         if same { Ok(()) } else { fail("the monomial that the rule makes") }
     }
 
-    fn shown(&mut self, facts: &[Cond], goal: &Cond) -> Result<(), Why> {
+    pub fn shown(&mut self, facts: &[Cond], goal: &Cond) -> Result<(), Why> {
         match self.holds(facts, goal) {
             true => Ok(()),
             false => fail(format!("a proof of `{goal}`")),

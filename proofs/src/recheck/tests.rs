@@ -29,6 +29,9 @@ rule multiple_of_matmul[M, K, N](x: f32[M, K], y: f32[K, N], c: f32[]) upto real
 rule matmul_with_eye[M, N](x: f32[M, N]) upto real {
   x @ eye(N) => x
 }
+rule sum_of_parts[N](x: f64[N], k: size) requires k <= N upto reassoc {
+  sum(x[0:k]) + sum(x[k:N]) => sum(x)
+}
 rule max_of_flip[N](x: i32[N]) {
   amax(flip(x, 0), 0) => amax(x, 0)
 }

@@ -27,7 +27,7 @@ use super::equations::{Values, equations, operands, skeleton, solved};
 use super::monomial::Monomial;
 use super::{Normal, ranges};
 use crate::encode::divisors;
-use crate::proof::Algebra;
+use crate::proof::{Algebra, Fit, Frame, Member, Proof};
 
 /// Monomials of one frame.
 const MAX_ROWS: usize = 12;
@@ -44,8 +44,8 @@ const MAX_CASES: usize = 96;
 /// Divisors that are looked at as zero and as positive.
 const MAX_DIVISORS: usize = 2;
 
-/// A monomial, and whether it stands on the left.
-type Sided = (Monomial, bool);
+/// A monomial, whether it stands on the left, and its place among all.
+type Sided = (Monomial, bool, usize);
 
 /// A monomial at the points of a frame.
 struct Row {
@@ -64,21 +64,24 @@ struct Tally {
 
 impl Normal<'_> {
     /// Whether two scalars are combinations with the same elements; see Note [Frames].
-    pub(super) fn reindexed(&mut self, left: &Term, right: &Term) -> bool {
+    pub(super) fn reindexed(&mut self, left: &Term, right: &Term) -> Option<Proof> {
         self.reindexed_by_cases(left, right, MAX_DIVISORS)
     }
 
     /// What is divided by a size that may be 0 is looked at for 0, where the ranges are
     /// empty as a rule, and for other sizes.
-    fn reindexed_by_cases(&mut self, left: &Term, right: &Term, cases: usize) -> bool {
+    fn reindexed_by_cases(&mut self, left: &Term, right: &Term, cases: usize) -> Option<Proof> {
         let mut open = Vec::new();
         [left, right].into_iter().for_each(|side| self.open_divisors(side, &mut open));
         let Some(divisor) = open.into_iter().next().filter(|_| cases > 0) else {
             return self.alike(left, right);
         };
-        [Cond::le(&divisor, &Size::zero()), Cond::le(&Size::one(), &divisor)]
-            .into_iter()
-            .all(|case| self.given(vec![case], |normal| normal.reindexed_by_cases(left, right, cases - 1)))
+        let cond = Cond::le(&divisor, &Size::zero());
+        let mut case = |case: Cond| {
+            self.given(vec![case], |normal| normal.reindexed_by_cases(left, right, cases - 1)).map(Box::new)
+        };
+        let (holds, fails) = (Some(case(cond.clone())?), Some(case(cond.clone().negated())?));
+        Some(Proof::Cases { cond, holds, fails })
     }
 
     /// Free divisors that the facts decide nothing about.
@@ -98,72 +101,85 @@ impl Normal<'_> {
         children(term).into_iter().for_each(|child| self.open_divisors(child, into));
     }
 
-    fn alike(&mut self, left: &Term, right: &Term) -> bool {
+    fn alike(&mut self, left: &Term, right: &Term) -> Option<Proof> {
         let mut algebras = self.algebras(left);
         algebras.extend(self.algebras(right));
         algebras.dedup();
-        algebras.into_iter().any(|algebra| {
-            let mut side = |term| self.monomials(term, algebra).map(|read| read.monomials);
-            let sides = side(left).and_then(|left| Some((left, side(right)?)));
-            sides.is_some_and(|(left, right)| {
-                self.balanced(left.clone(), right.clone(), algebra)
-                    || (algebra == Algebra::Ring && self.balanced_over(left, right))
-            })
+        algebras.into_iter().find_map(|algebra| {
+            let (left, right) = (self.monomials(left, algebra)?, self.monomials(right, algebra)?);
+            match self.balanced(left.monomials.clone(), right.monomials.clone(), algebra) {
+                Some(frames) => {
+                    let (left, right) = (Box::new(left.how), Box::new(right.how));
+                    Some(Proof::Framed { algebra, left, right, frames })
+                }
+                None => (algebra == Algebra::Ring && self.balanced_over(left.monomials, right.monomials))
+                    .then_some(Proof::Calculated),
+            }
         })
     }
 
     /// Group by group of monomials with the same factors but for their indices.
-    pub(super) fn balanced(&mut self, left: Vec<Monomial>, right: Vec<Monomial>, algebra: Algebra) -> bool {
+    pub(super) fn balanced(
+        &mut self,
+        left: Vec<Monomial>,
+        right: Vec<Monomial>,
+        algebra: Algebra,
+    ) -> Option<Vec<Frame>> {
         let mut groups: Vec<(Vec<String>, Vec<Sided>)> = Vec::new();
         let sides = left.into_iter().map(|m| (m, true)).chain(right.into_iter().map(|m| (m, false)));
-        for (monomial, left) in sides {
+        for (place, (monomial, left)) in sides.enumerate() {
             if monomial.binders.iter().any(|b| b.extent.syms().iter().any(|sym| sym.kind() == SymKind::Group))
             {
-                return false;
+                return None;
             }
             let mut key: Vec<String> = monomial.factors.iter().map(skeleton).collect();
             key.sort();
             match groups.iter_mut().find(|(other, _)| *other == key) {
-                Some((_, group)) => group.push((monomial, left)),
-                None => groups.push((key, vec![(monomial, left)])),
+                Some((_, group)) => group.push((monomial, left, place)),
+                None => groups.push((key, vec![(monomial, left, place)])),
             }
         }
-        groups.into_iter().all(|(_, group)| self.balanced_group(group, algebra))
+        let mut frames = Vec::new();
+        for (_, group) in groups {
+            frames.extend(self.balanced_group(group, algebra)?);
+        }
+        Some(frames)
     }
 
     /// Frame by frame, with those that fit into it.
-    fn balanced_group(&mut self, mut group: Vec<Sided>, algebra: Algebra) -> bool {
+    fn balanced_group(&mut self, mut group: Vec<Sided>, algebra: Algebra) -> Option<Vec<Frame>> {
         if group.len() > MAX_ROWS {
-            return false;
+            return None;
         }
+        let mut all = Vec::new();
         while !group.is_empty() {
-            let most = group.iter().map(|(m, _)| m.binders.len()).max().unwrap_or(0);
+            let most = group.iter().map(|(m, ..)| m.binders.len()).max().unwrap_or(0);
             let frames = (0..group.len()).filter(|&at| group[at].0.binders.len() == most).take(MAX_FRAMES);
-            let Some(done) = frames.into_iter().find_map(|at| self.framed(&group, at, algebra)) else {
-                return false;
-            };
-            let mut at = 0..;
-            group.retain(|_| at.next().is_some_and(|at| !done.contains(&at)));
+            let frame = frames.into_iter().find_map(|at| self.framed(&group, at, algebra))?;
+            group.retain(|(.., place)| frame.members.iter().all(|member| member.place != *place));
+            all.push(frame);
         }
-        true
+        Some(all)
     }
 
     /// The monomials that fit into one as a frame, if they come to nothing.
-    fn framed(&mut self, group: &[Sided], at: usize, algebra: Algebra) -> Option<Vec<usize>> {
+    fn framed(&mut self, group: &[Sided], at: usize, algebra: Algebra) -> Option<Frame> {
         // Its points are integers, not natural numbers only.
         let frame = self.copied(&group[at].0, SymKind::Int);
-        let (mut places, mut rows) = (Vec::new(), Vec::new());
-        for (k, (monomial, left)) in group.iter().enumerate() {
-            let guards = match k == at {
-                true => Some([ranges(&frame.binders), frame.guards.clone()].concat()),
-                false => self.row(monomial, &frame),
+        let (mut members, mut rows) = (Vec::new(), Vec::new());
+        for (k, (monomial, left, place)) in group.iter().enumerate() {
+            let fit = if k == at { None } else { self.row(monomial, &frame) };
+            let guards = match &fit {
+                Some(fit) => fit.guards.clone(),
+                None if k == at => [ranges(&frame.binders), frame.guards.clone()].concat(),
+                None => continue,
             };
-            if let Some(guards) = guards.filter(|guards| guards.iter().all(|guard| self.total(guard))) {
-                places.push(k);
+            if guards.iter().all(|guard| self.total(guard)) {
+                members.push(Member { place: *place, fit });
                 rows.push(Row { guards, number: monomial.coefficient.clone(), left: *left });
             }
         }
-        self.cancel(&rows, Tally::default(), algebra, &mut 0).then_some(places)
+        self.cancel(&rows, Tally::default(), algebra, &mut 0).then_some(Frame { frame, members })
     }
 
     /// The monomial with binders of its own, of the given kind.
@@ -183,15 +199,15 @@ impl Normal<'_> {
         }
     }
 
-    /// The points of the frame at which the monomial has its elements.
-    fn row(&mut self, monomial: &Monomial, frame: &Monomial) -> Option<Vec<Cond>> {
+    /// How the monomial fits into the frame.
+    fn row(&mut self, monomial: &Monomial, frame: &Monomial) -> Option<Fit> {
         let mut pairings = Vec::new();
         pair(&monomial.factors, &frame.factors, &mut Vec::new(), &mut pairings);
         pairings.into_iter().find_map(|pairing| self.paired(monomial, frame, &pairing))
     }
 
     /// The factors of the monomial with those of the frame at the places given.
-    fn paired(&mut self, monomial: &Monomial, frame: &Monomial, pairing: &[usize]) -> Option<Vec<Cond>> {
+    fn paired(&mut self, monomial: &Monomial, frame: &Monomial, pairing: &[usize]) -> Option<Fit> {
         let mut found = Vec::new();
         for (factor, &place) in monomial.factors.iter().zip(pairing) {
             equations(factor, &frame.factors[place], &mut found)?;
@@ -231,7 +247,7 @@ impl Normal<'_> {
                         normal.same(&moved, &frame.factors[place])
                     })
             });
-        sound.then_some(guards)
+        sound.then(|| Fit { pairing: pairing.to_vec(), there, back, guards })
     }
 
     fn simple(&self, values: Values) -> Values {

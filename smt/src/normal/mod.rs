@@ -40,7 +40,7 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
-use crate::proof::{Algebra, Combining};
+use crate::proof::{Algebra, Combining, Proof};
 use crate::sizes::{SizeAnswer, SizeSolver};
 pub use monomial::Monomial;
 use monomial::Read;
@@ -86,17 +86,18 @@ pub(crate) fn calculated(
     }
 }
 
-/// Whether two scalar terms are reductions of the same elements under other indices.
+/// Two scalar terms that are reductions of the same elements under other indices. With
+/// hypotheses it also calculates.
 pub(crate) fn reindexed(
     sides: [&Term; 2],
     mode: Mode,
     facts: &[Cond],
-    hypotheses: &[Term],
+    hypotheses: Option<&[Term]>,
     sizes: &Arc<SizeSolver>,
     fresh: &mut Fresh,
-) -> bool {
-    sides.into_iter().any(has_reduction)
-        && Normal::new(mode, facts, Some(hypotheses), sizes, fresh).reindexed(sides[0], sides[1])
+) -> Option<Proof> {
+    sides.into_iter().any(has_reduction).then_some(())?;
+    Normal::new(mode, facts, hypotheses, sizes, fresh).reindexed(sides[0], sides[1])
 }
 
 /// Terms read and monomials made for one normal form; then the rest stays as it is.
