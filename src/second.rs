@@ -4,7 +4,7 @@
 //! It is started at the first question and kept; one that is late, dies or says what is no
 //! answer is ended, and its question is open.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
@@ -14,6 +14,10 @@ use rtv_proofs::{Opinion, SecondSolver};
 
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Lines that wait to be heard, and the bytes of one.
+const MAX_LINES: usize = 64;
+const MAX_LINE: u64 = 1 << 16;
 
 /// What it is asked to say after each answer.
 const MARK: &str = "rtv-next";
@@ -42,15 +46,25 @@ impl Second {
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().ok()?;
         let (input, output) = (child.stdin.take()?, child.stdout.take()?);
-        let (sender, lines) = mpsc::channel();
+        // What nobody reads is not read.
+        let (sender, lines) = mpsc::sync_channel(MAX_LINES);
         thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
+            let mut output = BufReader::new(output);
+            while let Some(line) = line(&mut output) {
                 if sender.send(line).is_err() {
                     return;
                 }
             }
         });
         Some(Running { child, input, lines })
+    }
+
+    /// Whether it knows what has an answer and what has none.
+    pub fn answers(&mut self) -> bool {
+        let ask = |second: &mut Second, truth: &str| {
+            second.refutes(&format!("(set-logic ALL)\n(assert {truth})\n(check-sat)\n"))
+        };
+        ask(self, "false") == Opinion::Agrees && ask(self, "true") == Opinion::Disagrees
     }
 
     /// What the program says to a question, up to the mark.
@@ -67,14 +81,23 @@ impl Second {
         running.input.write_all(question.as_bytes()).ok()?;
         running.input.flush().ok()?;
         let (until, mut answer) = (Instant::now() + PATIENCE, None);
-        loop {
+        for _ in 0..MAX_LINES {
             let line = running.lines.recv_timeout(until.saturating_duration_since(Instant::now())).ok()?;
             match line.trim().trim_matches('"') {
                 MARK => return answer,
                 line => answer = answer.or_else(|| Some(line.to_string())),
             }
         }
+        None
     }
+}
+
+/// A whole line of bounded length.
+fn line(from: &mut impl BufRead) -> Option<String> {
+    let mut bytes = Vec::new();
+    from.take(MAX_LINE).read_until(b'\n', &mut bytes).ok()?;
+    bytes.pop().filter(|end| *end == b'\n')?;
+    String::from_utf8(bytes).ok()
 }
 
 impl SecondSolver for Second {
@@ -122,6 +145,14 @@ mod tests {
             let mut second = saying(said);
             assert_eq!([second.refutes(QUESTION), second.refutes(QUESTION)], [opinion; 2], "{said}");
         }
+    }
+
+    #[test]
+    fn one_that_says_anything_is_no_solver() {
+        for command in ["yes", "cat", "false", "/no/such/solver"] {
+            assert!(!Second::new(command).answers(), "{command}");
+        }
+        assert!(!saying("unsat").answers());
     }
 
     #[test]

@@ -333,7 +333,7 @@ impl Checker {
             }
             match (self.steps_of(certificate, None), certificate.text()) {
                 (Worth::Accepted(tally), Some(text)) => Checked::Accepted(tally, text.into()),
-                (Worth::Accepted(_), None) => Checked::Open("no text of a term".into()),
+                (Worth::Accepted(_), None) => Checked::Open("a term has no text".into()),
                 (Worth::Rejected(why), _) => Checked::Open(why),
             }
         };

@@ -52,6 +52,10 @@ impl Prover {
         &self.solver
     }
 
+    pub fn values(&self) -> &ValueProver {
+        &self.values
+    }
+
     pub fn entails(&self) -> &dyn Entails {
         &*self.sizes
     }

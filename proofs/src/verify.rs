@@ -3,11 +3,13 @@
 use crate::certificate::Certificate;
 use crate::check::Checker;
 use crate::choices::choice_text;
+use crate::deadline::Deadline;
 use crate::decide::Task;
 use crate::discharge::holds_alike;
 use crate::module::{Module, subject};
 use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why, tried};
 use crate::verdict::Verdict;
+use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::program::{Claim, ClaimKind};
 use std::sync::Arc;
 
@@ -31,11 +33,16 @@ impl Checker {
         certificate: &Certificate,
         second: Option<&mut (dyn SecondSolver + 'static)>,
     ) -> Worth {
-        let goals = self.goals_of(module, at, certificate);
-        match goals.and_then(|claims| self.trials_of(&claims, certificate)) {
-            Ok(()) => self.steps_of(certificate, second),
-            Err(Why(why)) => Worth::Rejected(why),
-        }
+        let deadline = Deadline::after(self.settings.timeout);
+        self.prover.solver().until(deadline.at());
+        let verify = || {
+            let goals = self.goals_of(module, at, certificate);
+            match goals.and_then(|claims| self.trials_of(&claims, certificate)) {
+                Ok(()) => self.steps_of(certificate, second),
+                Err(Why(why)) => Worth::Rejected(why),
+            }
+        };
+        deadline.within(verify).unwrap_or_else(|Cancelled| Worth::Rejected("timeout".into()))
     }
 
     /// Whether no input separates the terms of a certificate about these instances.
@@ -54,10 +61,14 @@ impl Checker {
         certificate: &Certificate,
         second: Option<&mut (dyn SecondSolver + 'static)>,
     ) -> Worth {
-        let mut checking = Checking::new(Leaves::new(self.prover.solver(), second));
+        if certificate.instances.is_empty() {
+            return Worth::Rejected("it shows nothing".into());
+        }
+        let leaves = Leaves::new(self.prover.solver(), second);
+        let mut checking = Checking::new(leaves, self.prover.values());
         match certificate.check(&mut checking) {
             Ok(()) => Worth::Accepted(checking.leaves.tally),
-            Err((contract, Why(why))) => Worth::Rejected(format!("{}: no {why}", contract.name())),
+            Err((contract, Why(why))) => Worth::Rejected(format!("{}: missing is {why}", contract.name())),
         }
     }
 

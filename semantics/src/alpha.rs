@@ -17,6 +17,18 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
+/// The same dtypes and ranks: extents are what terms are compared under.
+fn of_one_kind(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Size, Type::Size) => true,
+        (Type::Tensor(a), Type::Tensor(b)) => a.dtype == b.dtype && a.shape.len() == b.shape.len(),
+        (Type::Tuple(a), Type::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| of_one_kind(a, b))
+        }
+        _ => false,
+    }
+}
+
 /// A hash that alpha-equal terms share; it orders terms the same way in every run.
 ///
 /// Unequal terms may collide: it serves to sort and to look up, not to prove.
@@ -141,7 +153,7 @@ impl Compare {
         match (a.form(), b.form()) {
             (Form::Size(x), Form::Size(y)) => scope.sizes(x, y),
             (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
-            (Form::Var(x), Form::Var(y)) => scope.vars(x, y),
+            (Form::Var(x), Form::Var(y)) => scope.vars(x, y) && of_one_kind(a.ty(), b.ty()),
             (Form::Call(f, x), Form::Call(g, y)) => self.functions(scope, f, g) && self.lists(scope, x, y),
             (Form::Read(x, i), Form::Read(y, j)) => self.terms(scope, x, y) && self.lists(scope, i, j),
             (Form::Comp(m, x), Form::Comp(n, y)) => {

@@ -172,6 +172,30 @@ impl ValueProver {
         ieee::prove(goal, &*self.sizes, &self.solver, self.budget)
     }
 
+    /// The question whether anything separates the sides of a goal where these pairs of
+    /// reductions are equal, as SMT-LIB text; nothing where that cannot be asked.
+    pub fn question(&self, goal: &ValueGoal, merges: &[Merge]) -> Option<String> {
+        let sides = encode(goal, &self.sizes).ok()?;
+        let whole = |r: &Reduce| Term::reduce(r.op, r.binders.clone(), r.body.clone(), r.body.span());
+        let encoded = |reduce: &Reduce| {
+            let wanted = whole(reduce);
+            let mut all = sides.encoder.reduces.iter();
+            all.find(|used| alpha_eq(&whole(&used.reduce), &wanted)).map(|used| used.enc)
+        };
+        let pairs = merges.iter().map(|merge| Some((encoded(&merge.second)?, encoded(&merge.first)?)));
+        let pairs: Vec<(Enc, Enc)> = pairs.collect::<Option<_>>()?;
+        Some(sides.finish(goal, &pairs).ok()?.encoder.q.to_smtlib())
+    }
+
+    /// The question whether a factor may be infinite, undefined or an error under facts, as
+    /// SMT-LIB text; nothing if it may be. Where its encoding alone shows it, the question
+    /// has no assertion but `false`.
+    pub fn finite_question(&self, factor: &Term, mode: Mode, facts: &[Cond]) -> Option<String> {
+        let mut fresh = Fresh::above([factor]).and_above(facts);
+        let tame = crate::normal::tame(factor, mode, facts, &self.sizes, &mut fresh)?;
+        Some(tame.question.map_or_else(|| "(assert false)\n(check-sat)\n".to_string(), |q| q.text()))
+    }
+
     /// The first question asked for a goal, as SMT-LIB text.
     pub fn text(&self, goal: &ValueGoal) -> Result<String, Reason> {
         Ok(encode(goal, &self.sizes)?.finish(goal, &[])?.encoder.q.to_smtlib())

@@ -20,6 +20,9 @@ pub struct Audit {
     files: Vec<PathBuf>,
 }
 
+/// A proof is for all sizes, and for any rank where ranks are variables.
+const NOT_BOUNDED: Listed = Vec::new();
+
 /// Names of claims, each with what there is to say.
 type Listed = Vec<(String, String)>;
 
@@ -85,7 +88,9 @@ impl Found {
                 n => (&mut self.with_solver, format!("{n} questions")),
             },
             Filed::Damaged(why) => (&mut self.without_certificate, why),
-            Filed::Missing | Filed::NotProved => (&mut self.without_certificate, note.to_string()),
+            Filed::Missing | Filed::NotProved | Filed::NotInLedger => {
+                (&mut self.without_certificate, note.to_string())
+            }
         };
         list.push((name.to_string(), about));
     }
@@ -97,6 +102,7 @@ impl Found {
             ("proved, with a certificate that asks no solver", &self.without_solver, false),
             (&solver, &self.with_solver, false),
             ("proved, without certificate", &self.without_certificate, true),
+            ("proved for some ranks or sizes only", &NOT_BOUNDED, true),
             ("tested only", &self.tested, true),
             ("trusted", &self.trusted, true),
             ("open", &self.open, true),

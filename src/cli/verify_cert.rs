@@ -8,7 +8,7 @@ use std::thread;
 
 use clap::Args;
 use rtv_proofs::{Certificate, Checker, Module, Stage, Tally, Worth, subject};
-use rtv_runtime::io::placeless;
+use rtv_runtime::io::{placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic};
 
 use super::STACK_BYTES;
@@ -21,13 +21,16 @@ use crate::second::Second;
 /// A certificate is not accepted.
 const REJECTED: Code = Code(825);
 
+/// The second solver gives no answers, or wrong ones.
+const NO_SECOND: Code = Code(826);
+
 /// The ending of a certificate on its own.
 const ENDING: &str = "cert";
 
 #[derive(Args)]
 pub struct VerifyCert {
-    /// Files and folders whose ledgers name the certificates, and `.cert` files; without any,
-    /// the project or the current folder
+    /// Files and folders whose ledgers name the certificates, `.cert` files and folders of
+    /// them, of which the steps alone are looked at; without any, the project or the current folder
     files: Vec<PathBuf>,
     /// Ask this program too: it reads SMT-LIB on its input, as `cvc5 --incremental` does
     #[arg(long, value_name = "COMMAND")]
@@ -42,6 +45,8 @@ struct Found {
     accepted: usize,
     /// Proved without a certificate.
     missing: Vec<String>,
+    /// Of which the ledger says nothing.
+    absent: usize,
     rejected: Vec<Rejected>,
     tally: Tally,
 }
@@ -72,9 +77,18 @@ impl Found {
 
 impl VerifyCert {
     pub fn run(&self, reporter: &mut Reporter) {
+        if let Some(mut second) = self.second()
+            && !second.answers()
+        {
+            let command = self.second_solver.as_deref().unwrap_or_default();
+            let fact = format!("`{command}` does not answer as a solver does");
+            let help = "a program that reads SMT-LIB on its input, such as `cvc5 --incremental`";
+            return reporter.fault(&placeless(NO_SECOND, fact).help(help));
+        }
         let is_alone = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
-        let alone: Vec<&PathBuf> = self.files.iter().filter(is_alone).collect();
-        let sources: Vec<PathBuf> = self.files.iter().filter(|path| !is_alone(path)).cloned().collect();
+        let named: Vec<PathBuf> = self.files.iter().flat_map(certificates_in).collect();
+        let alone: Vec<&PathBuf> = named.iter().filter(is_alone).collect();
+        let sources: Vec<PathBuf> = named.iter().filter(|path| !is_alone(path)).cloned().collect();
         let mut found = Found::default();
         alone.iter().for_each(|path| self.alone(path, &mut found));
         let mut project_sources = SourceMap::default();
@@ -99,8 +113,8 @@ impl VerifyCert {
     /// Steps alone: what they are about is not looked at.
     fn alone(&self, path: &Path, found: &mut Found) {
         let name = path.display().to_string();
-        let worth = match fs::read_to_string(path).map_err(|why| why.to_string()) {
-            Err(why) => Worth::Rejected(why),
+        let worth = match fs::read_to_string(path) {
+            Err(why) => Worth::Rejected(reason(&why)),
             Ok(text) => match Certificate::read(&text) {
                 Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
                 Ok(certificate) => {
@@ -130,6 +144,11 @@ impl VerifyCert {
                 let Some((name, _)) = subject(&module.items[at]) else { continue };
                 let worth = match books.certificate(module, at) {
                     Filed::NotProved => continue,
+                    Filed::NotInLedger => {
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        found.absent += usize::from(module.is_claim(at));
+                        continue;
+                    }
                     Filed::Missing => {
                         found.lock().unwrap_or_else(PoisonError::into_inner).missing.push(name);
                         continue;
@@ -184,10 +203,21 @@ impl VerifyCert {
             Some(_) => format!(" (second solver: {agreed} agreed, {open} open, {disagreed} disagreed)"),
         };
         reporter.result(&format!(
-            "{} certificates accepted, {} rejected; {} proved claims without one; {questions} questions{second}",
+            "certificates: {} accepted, {} rejected; proved without one: {}; not in the ledger: {}; \
+             questions to the solver: {questions}{second}",
             found.accepted,
             found.rejected.len(),
-            found.missing.len()
+            found.missing.len(),
+            found.absent
         ));
     }
+}
+
+/// The certificates in a folder of them; else the path itself.
+fn certificates_in(path: &PathBuf) -> Vec<PathBuf> {
+    let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<PathBuf> =
+        entries.filter(|file| file.extension().is_some_and(|ending| ending == ENDING)).collect();
+    found.sort();
+    if found.is_empty() { vec![path.clone()] } else { found }
 }

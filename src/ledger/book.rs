@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{Certificate, Contract, Finding, Record, Verdict};
+use rtv_proofs::{Certificate, Contract, Facets, Finding, Record, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
@@ -54,6 +54,15 @@ impl Book {
     /// Writes a line in place of the one that was there; one that says the same stays, with
     /// the versions that it names.
     pub fn set(&mut self, subject: Subject, line: Line) {
+        let mut line = line;
+        // What a longer look at the floats found is not forgotten.
+        let looked = |line: &Line| line.facets.as_ref().and_then(|text| text.parse::<Facets>().ok());
+        if let Some(old) = self.0.get(&subject).filter(|old| old.key == line.key)
+            && let (Some(before), Some(now)) = (looked(old), looked(&line))
+            && before.inputs > now.inputs
+        {
+            line.facets = old.facets.clone();
+        }
         let same = |old: &Line| {
             let (tool, solver) = (old.tool.clone(), old.solver.clone());
             let note = old.note.clone();
@@ -62,6 +71,11 @@ impl Book {
         if !self.0.get(&subject).is_some_and(same) {
             self.0.insert(subject, line);
         }
+    }
+
+    /// Whether there is a line of the claim as it is now.
+    pub fn is_current(&self, subject: &Subject, key: &str) -> bool {
+        self.0.get(subject).is_some_and(|line| line.key == key)
     }
 
     /// Whether the line of a claim has the hash of this certificate.
@@ -106,6 +120,11 @@ impl Book {
 }
 
 impl Line {
+    /// Whether it names a certificate.
+    pub fn has_certificate(&self) -> bool {
+        self.certificate.is_some()
+    }
+
     pub fn is_proved(&self) -> bool {
         // A test is run, not proved.
         self.verdict == Some(Verdict::Proved) && !self.contracts.is_empty()

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rtv_proofs::{Checked, ClaimResult, Module, Outcome, Provenance, Record, subject};
+use rtv_proofs::{Checked, ClaimResult, Module, Outcome, Provenance, Record, Verdict, subject};
 use rtv_runtime::io::{UNREADABLE, UNWRITABLE, placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic, FileId};
 use rtv_semantics::program::ClaimKind;
@@ -94,7 +94,9 @@ impl Place {
 
 /// What there is of the certificate of a claim.
 pub enum Filed {
-    /// The ledger does not say that the claim, as it is now, is proved.
+    /// The ledger says nothing of the claim as it is now.
+    NotInLedger,
+    /// There is no claim, or it is not proved.
     NotProved,
     Certificate(String),
     Missing,
@@ -154,9 +156,10 @@ impl Books {
     /// The certificate of the claim at a place, if the ledger says that it is proved.
     pub fn certificate(&self, module: &Module, at: usize) -> Filed {
         let Some(subject) = claimed(module, at) else { return Filed::NotProved };
-        let Some((place, book)) = self.books.get(&module.file) else { return Filed::NotProved };
+        let Some((place, book)) = self.books.get(&module.file) else { return Filed::NotInLedger };
         let line = book.get(&subject).filter(|line| line.key == module.content_key(at));
-        if !line.is_some_and(Line::is_proved) {
+        let Some(line) = line else { return Filed::NotInLedger };
+        if !line.is_proved() {
             return Filed::NotProved;
         }
         match place.certificates() {
@@ -164,6 +167,7 @@ impl Books {
             Ok(all) => match all.get(&subject) {
                 Some(text) if book.is_certified(&subject, text) => Filed::Certificate(text.to_string()),
                 Some(_) => Filed::Damaged("it is not the one of the ledger".into()),
+                None if line.has_certificate() => Filed::Damaged("it is not there".into()),
                 None => Filed::Missing,
             },
         }
@@ -191,6 +195,13 @@ impl Books {
                             certificates.set(subject.clone(), text.to_string());
                         }
                         Some(Record::from(&**claim))
+                    }
+                    // What this run did not find out, an earlier one did.
+                    Some(Seen::Claim(claim))
+                        if claim.verdict == Verdict::Unknown
+                            && book.is_current(subject, &module.content_key(*at)) =>
+                    {
+                        continue;
                     }
                     Some(Seen::Claim(_) | Seen::Faulty) => {
                         book.retain(|old| old != subject);

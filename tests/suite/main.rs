@@ -5,6 +5,7 @@
 //! * `RTV_BLESS=1` writes what was found into the files of `rtl/` as what is expected.
 
 mod cache;
+mod certificates;
 mod cli;
 mod crosscheck;
 mod facets;

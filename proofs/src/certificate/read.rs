@@ -2,6 +2,7 @@
 
 use super::write::HEADER;
 use super::{Certificate, Certified, Part, Shown};
+use crate::recheck::OWN_IDS;
 use crate::verdict::Contract;
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -21,6 +22,13 @@ use rtv_smt::{
 /// Nodes nest so deep, far above what proofs of real claims do.
 const MAX_DEPTH: usize = 900;
 
+/// What a node stands for, written out as a tree, has so many nodes at most.
+const MAX_WEIGHT: u64 = 4_000_000;
+
+/// Factors of one product of a size, and products of one size.
+const MAX_DEGREE: u32 = 8;
+const MAX_PRODUCTS: usize = 300;
+
 /// The certificate of a text.
 ///
 /// # Errors
@@ -37,7 +45,8 @@ pub fn read(text: &str) -> Result<Certificate, usize> {
         if certificate.is_some() {
             return Err(here);
         }
-        let mut words = Words { reader: &reader, words: line.split(' ').collect(), at: 0, depth: 0 };
+        let mut words =
+            Words { reader: &reader, words: line.split(' ').collect(), at: 0, depth: 0, weight: 1 };
         if words.peek() == Some("certificate") {
             words.at += 1;
             certificate = Some(Certificate { instances: words.rest(Reader::instance).ok_or(here)? });
@@ -45,17 +54,19 @@ pub fn read(text: &str) -> Result<Certificate, usize> {
         }
         let node = words.node().filter(|_| words.at == words.words.len()).ok_or(here)?;
         let depth = words.depth + 1;
-        if depth > MAX_DEPTH {
+        let weight = words.weight;
+        if depth > MAX_DEPTH || weight > MAX_WEIGHT {
             return Err(here);
         }
-        reader.nodes.push((node, depth));
+        reader.nodes.push((node, depth, weight));
     }
     certificate.ok_or(text.lines().count() + 1)
 }
 
 #[derive(Default)]
 struct Reader {
-    nodes: Vec<(Node, usize)>,
+    /// Each with its depth and weight.
+    nodes: Vec<(Node, usize, u64)>,
 }
 
 #[derive(Clone)]
@@ -87,7 +98,7 @@ macro_rules! kinds {
         impl Reader {
             $(fn $name(&self, at: usize) -> Option<$ty> {
                 match self.nodes.get(at)? {
-                    (Node::$kind(value), _) => Some(value.clone()),
+                    (Node::$kind(value), ..) => Some(value.clone()),
                     _ => None,
                 }
             })*
@@ -119,7 +130,7 @@ kinds! {
 impl Reader {
     fn part(&self, at: usize) -> Option<(Contract, Part)> {
         match self.nodes.get(at)? {
-            (Node::Part(contract, part), _) => Some((*contract, part.clone())),
+            (Node::Part(contract, part), ..) => Some((*contract, part.clone())),
             _ => None,
         }
     }
@@ -132,6 +143,8 @@ struct Words<'r> {
     at: usize,
     /// The depth of the deepest node named so far.
     depth: usize,
+    /// The weight of all of them.
+    weight: u64,
 }
 
 type Get<T> = fn(&Reader, usize) -> Option<T>;
@@ -149,6 +162,11 @@ impl<'r> Words<'r> {
 
     fn number<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.word()?.parse().ok()
+    }
+
+    /// Below those that the checker makes up.
+    fn id(&mut self) -> Option<u32> {
+        self.number().filter(|id| *id < OWN_IDS)
     }
 
     fn text(&mut self) -> Option<String> {
@@ -174,7 +192,10 @@ impl<'r> Words<'r> {
     }
 
     fn named<T>(&mut self, place: usize, get: Get<T>) -> Option<T> {
-        self.depth = self.depth.max(self.reader.nodes.get(place)?.1);
+        let (_, depth, weight) = self.reader.nodes.get(place)?;
+        self.depth = self.depth.max(*depth);
+        self.weight = self.weight.saturating_add(*weight);
+        (self.weight <= MAX_WEIGHT).then_some(())?;
         get(self.reader, place)
     }
 
@@ -218,7 +239,7 @@ impl<'r> Words<'r> {
     fn node(&mut self) -> Option<Node> {
         Some(match self.word()? {
             "sym" => {
-                let id = self.number()?;
+                let id = self.id()?;
                 let kind = match self.word()? {
                     "size" => SymKind::Size,
                     "group" => SymKind::Group,
@@ -296,14 +317,15 @@ impl<'r> Words<'r> {
 
     fn polynomial(&mut self) -> Option<Size> {
         let mut sum = Size::zero();
-        while let Some(term) = self.word() {
+        while let Some(term) = self.word().filter(|_| sum.terms().len() < MAX_PRODUCTS) {
             let mut factors = term.split(':');
             let coefficient: BigInt = factors.next()?.parse().ok()?;
-            let mut product = Size::int(coefficient);
+            let (mut product, mut degree) = (Size::int(coefficient), 0u32);
             for factor in factors {
                 let (place, power) = factor.split_once('^')?;
                 let atom = self.named(place.parse().ok()?, Reader::atom)?;
-                let power: u32 = power.parse().ok().filter(|power| *power <= 64)?;
+                let power: u32 = power.parse().ok()?;
+                degree = power.checked_add(degree).filter(|degree| *degree <= MAX_DEGREE)?;
                 for _ in 0..power {
                     product = &product * &Size::atom(atom.clone());
                 }
@@ -351,7 +373,7 @@ impl<'r> Words<'r> {
                 Term::lit(lit, dtype, span)
             }
             "var" => {
-                let var = Var { id: self.number()?, name: self.text()?.into() };
+                let var = Var { id: self.id()?, name: self.text()?.into() };
                 Term::var(var, self.one(Reader::ty)?, span)
             }
             "scalar" => {

@@ -11,6 +11,7 @@
 
 use super::Check;
 use super::sizes::divisors;
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
@@ -101,7 +102,7 @@ impl Check<'_, '_> {
                 self.holds(facts, &equal)
             }
             (Form::Lit(a), Form::Lit(b)) => a == b,
-            (Form::Var(v), Form::Var(w)) => v == w,
+            (Form::Var(v), Form::Var(w)) => v == w && alpha_eq(a, b),
             (Form::Call(Fun::Item(j), x), Form::Call(Fun::Item(k), y)) => {
                 j == k && self.all_same(x, y, names, facts)
             }
@@ -185,11 +186,15 @@ impl Check<'_, '_> {
         facts: &[Cond],
         right: bool,
     ) -> bool {
+        let own = if right { &names.right } else { &names.left };
         // An undefined condition makes the whole undefined.
-        if cond.as_cond().is_none() && !always_defined(cond) {
+        let decided = match cond.as_cond() {
+            Some(cond) => self.total(&own.cond(&cond), facts),
+            None => always_defined(cond),
+        };
+        if !decided {
             return false;
         }
-        let own = if right { &names.right } else { &names.left };
         [(then, true), (other, false)].into_iter().all(|(branch, truth)| {
             let given = [facts, &known(cond, truth, own)].concat();
             match right {
@@ -230,12 +235,17 @@ impl Check<'_, '_> {
 
     /// The binders that run through more than one index, by their places.
     pub fn counted(&mut self, reduce: &Reduce, names: &Subst, facts: &[Cond]) -> Vec<usize> {
-        let mut kept = Vec::new();
-        for (at, Binder { extent, .. }) in reduce.binders.iter().enumerate() {
+        let (mut kept, mut names, mut given) = (Vec::new(), names.clone(), facts.to_vec());
+        for (at, Binder { sym, extent }) in reduce.binders.iter().enumerate() {
             let extent = names.size(extent);
-            if !self.holds(facts, &Cond::eq(&extent, &Size::one())) {
-                kept.push(at);
-            }
+            let index = match self.holds(&given, &Cond::eq(&extent, &Size::one())) {
+                true => Size::zero(),
+                false => {
+                    kept.push(at);
+                    self.index(sym, &extent, &mut given)
+                }
+            };
+            names = names.with_size(sym, index);
         }
         kept
     }
@@ -259,6 +269,13 @@ impl Check<'_, '_> {
         let (mut i, mut j) = (0, 0);
         while i < left.len() || j < right.len() {
             let (x, y) = (&a.binders[*left.get(i)?], &b.binders[*right.get(j)?]);
+            // An extent must not use an index that comes later in this order.
+            let waits = |b: &Binder, reduce: &Reduce, open: &[usize]| {
+                open.iter().any(|&k| b.extent.mentions(&reduce.binders[k].sym))
+            };
+            if waits(x, a, &left[i..]) || waits(y, b, &right[j..]) {
+                return None;
+            }
             let (m, n) = (inner.left.size(&x.extent), inner.right.size(&y.extent));
             if self.holds(&given, &Cond::eq(&m, &n)) {
                 let index = self.index(&x.sym, &m, &mut given);

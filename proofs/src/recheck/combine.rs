@@ -11,10 +11,10 @@ use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::Scalar;
-use rtv_semantics::size::{Atom, Size};
+use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
-use rtv_smt::{Algebra, Budget, Combining, Monomial, ReadAs, Reading};
+use rtv_smt::{Algebra, Combining, Monomial, ReadAs, Reading};
 
 /// Monomials of one result.
 const MAX_MONOMIALS: usize = 200;
@@ -136,7 +136,11 @@ impl Check<'_, '_> {
         }
         let all = self.read_as(term, algebra, &reading.how, facts)?;
         let Some(kept) = &reading.kept else { return Ok(all) };
-        let rest: Vec<Monomial> = kept.iter().filter_map(|&at| all.get(at).cloned()).collect();
+        let rises = kept.windows(2).all(|pair| pair[0] < pair[1]);
+        if !rises || kept.last().is_some_and(|last| *last >= all.len()) {
+            return fail("places of monomials, each once");
+        }
+        let rest: Vec<Monomial> = kept.iter().map(|&at| all[at].clone()).collect();
         for (at, monomial) in all.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
             let nothing = algebra == Algebra::Ring && monomial.coefficient.is_zero();
             let covered = is_idempotent(algebra) && self.covered(monomial, &rest, facts);
@@ -236,16 +240,10 @@ impl Check<'_, '_> {
                 }
                 Ok(all)
             }
-            (ReadAs::Factor { inner, tame }, _) => {
+            (ReadAs::Factor { inner, .. }, _) => {
                 let factor = self.combined(term, inner, facts)?;
-                if algebra == Algebra::Ring && !self.tame(&factor, facts) {
-                    let question = tame.as_ref().and_then(|tame| tame.question.as_ref());
-                    let Some(question) = question else {
-                        return fail("a factor that is finite");
-                    };
-                    if !self.leaves.refuted(&question.text(), Budget::OBLIGATION) {
-                        return fail("a question without an answer");
-                    }
+                if algebra == Algebra::Ring && !self.finite(&factor, facts) {
+                    return fail("finite factor");
                 }
                 Ok(vec![monomial(BigRational::one(), vec![factor])])
             }
@@ -294,7 +292,7 @@ impl Check<'_, '_> {
     ) -> Result<Vec<Monomial>, Why> {
         let mut parts = Vec::new();
         summands(exponent, false, &mut parts);
-        if parts.len() != how.len() || !parts.iter().all(|part| self.tame(part, facts)) {
+        if parts.len() != how.len() || !parts.iter().all(|part| self.finite(part, facts)) {
             return fail("finite parts of an exponent");
         }
         let mut factors = Vec::new();
@@ -324,7 +322,7 @@ impl Check<'_, '_> {
         let beside = |a: &Term, b: &Term| (a.as_cond().as_ref() == Some(cond)).then(|| b.clone());
         let [a, b] = args.as_slice() else { return fail("two operands") };
         let Some(rest) = beside(a, b).or_else(|| beside(b, a)) else { return fail("the condition") };
-        if !self.tame(&rest, facts) {
+        if !self.finite(&rest, facts) {
             return fail("an operand that may stay out");
         }
         let neutral = operation(algebra).neutral(DType::Bool, term.span());
@@ -464,7 +462,7 @@ impl Check<'_, '_> {
                 all.iter_mut().for_each(|m| drop(m.binders.splice(0..0, binders.iter().cloned())));
                 Ok(all)
             }
-            _ if ring && !self.tame(term, facts) => fail("a factor of the result that is finite"),
+            _ if ring && !self.finite(term, facts) => fail("a factor of the result that is finite"),
             _ => Ok(vec![monomial(BigRational::one(), vec![term.clone()])]),
         }
     }
@@ -519,7 +517,14 @@ impl Check<'_, '_> {
     }
 }
 
-fn reduce_mentions(reduce: &Reduce, sym: &rtv_semantics::size::Sym) -> bool {
+/// Whether a symbol stands anywhere in the monomial.
+fn occurs(sym: &Sym, monomial: &Monomial) -> bool {
+    monomial.binders.iter().any(|b| b.sym == *sym || b.extent.mentions(sym))
+        || monomial.guards.iter().any(|guard| guard.mentions(sym))
+        || monomial.factors.iter().any(|factor| free_syms(factor).contains(sym))
+}
+
+fn reduce_mentions(reduce: &Reduce, sym: &Sym) -> bool {
     reduce.binders.iter().any(|b| b.extent.mentions(sym))
 }
 
@@ -556,6 +561,10 @@ fn guarded(mut monomials: Vec<Monomial>, guards: &[Cond]) -> Vec<Monomial> {
 fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> {
     if left.len() * right.len() > MAX_MONOMIALS {
         return fail("fewer monomials");
+    }
+    let apart = |m: &Monomial, n: &Monomial| m.binders.iter().all(|b| !occurs(&b.sym, n));
+    if left.iter().any(|m| right.iter().any(|n| !apart(m, n) || !apart(n, m))) {
+        return fail("binders of its own for each factor");
     }
     let pairs = left.iter().flat_map(|m| {
         right.iter().map(move |n| Monomial {

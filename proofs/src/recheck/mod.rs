@@ -28,14 +28,17 @@ use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
-use rtv_semantics::subst::{Fresh, Subst, children};
-use rtv_semantics::term::{Form, Fun, Monoid, Term};
-use rtv_smt::{Budget, Merge, Proof, Rewrite, Rewriting};
+use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
+use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
+use rtv_smt::{Budget, Errors, Merge, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
 use sizes::Sizes;
 pub use trial::tried;
 
 /// Steps of one goal; then it counts as not checked.
 const MAX_STEPS: u64 = 400_000;
+
+/// The first id of symbols that the checker makes up; those of certificates are below.
+pub const OWN_IDS: u32 = 3_000_000_000;
 
 /// What was missing in a certificate.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,8 +52,10 @@ fn fail<T>(missing: impl Into<String>) -> Result<T, Why> {
 pub struct Check<'c, 's> {
     sizes: &'c mut Sizes,
     leaves: &'c mut Leaves<'s>,
+    encoding: &'s ValueProver,
     fresh: Fresh,
     mode: Mode,
+    hypotheses: &'c [Term],
     steps: u64,
     /// How deep two terms are walked at the moment.
     depth: u32,
@@ -62,11 +67,13 @@ pub struct Check<'c, 's> {
 pub struct Checking<'s> {
     sizes: Sizes,
     pub leaves: Leaves<'s>,
+    /// Says what the questions about terms are.
+    encoding: &'s ValueProver,
 }
 
 impl<'s> Checking<'s> {
-    pub fn new(leaves: Leaves<'s>) -> Checking<'s> {
-        Checking { sizes: Sizes::default(), leaves }
+    pub fn new(leaves: Leaves<'s>, encoding: &'s ValueProver) -> Checking<'s> {
+        Checking { sizes: Sizes::default(), leaves, encoding }
     }
 
     /// Whether a condition follows from others.
@@ -79,20 +86,34 @@ impl<'s> Checking<'s> {
     /// # Errors
     /// What is missing.
     pub fn goal(&mut self, goal: &Shown) -> Result<(), Why> {
-        let terms = goal.hypotheses.iter().chain([&goal.left, &goal.right]);
-        let highest = Fresh::above(terms).and_above(&goal.facts).id();
         let mut check = Check {
             sizes: &mut self.sizes,
             leaves: &mut self.leaves,
-            // Far above the symbols that the prover made up for this goal.
-            fresh: Fresh::new(highest.saturating_add(1 << 24)),
+            encoding: self.encoding,
+            fresh: Fresh::new(OWN_IDS),
             mode: goal.mode,
+            hypotheses: &goal.hypotheses,
             steps: 0,
             depth: 0,
             inside_scalar: 0,
         };
-        check.proved(&goal.left, &goal.right, &goal.proof, &goal.facts)
+        let (mut left, mut right, mut proof) = (goal.left.clone(), goal.right.clone(), &goal.proof);
+        // What the prover was asked is simplified first.
+        if let Proof::Rewritten { left: on_left, right: on_right, rest } = proof {
+            left = check.rewritten(&left, on_left, &goal.facts)?;
+            right = check.rewritten(&right, on_right, &goal.facts)?;
+            proof = rest;
+        }
+        check.asked([&left, &right], proof, &goal.facts, goal.directed)
     }
+}
+
+/// Two terms as the prover was asked about them, before it rewrote them.
+#[derive(Clone, Copy)]
+struct Asked<'t> {
+    left: &'t Term,
+    right: &'t Term,
+    directed: bool,
 }
 
 impl Check<'_, '_> {
@@ -106,7 +127,24 @@ impl Check<'_, '_> {
         self.sizes.entails(facts, goal, self.leaves)
     }
 
-    fn proved(&mut self, left: &Term, right: &Term, proof: &Proof, facts: &[Cond]) -> Result<(), Why> {
+    /// Whether two terms agree that the prover was asked about.
+    fn asked(
+        &mut self,
+        [left, right]: [&Term; 2],
+        proof: &Proof,
+        facts: &[Cond],
+        directed: bool,
+    ) -> Result<(), Why> {
+        self.proved([left, right], proof, facts, Asked { left, right, directed })
+    }
+
+    fn proved(
+        &mut self,
+        [left, right]: [&Term; 2],
+        proof: &Proof,
+        facts: &[Cond],
+        asked: Asked<'_>,
+    ) -> Result<(), Why> {
         if !self.step() {
             return fail("less work");
         }
@@ -118,7 +156,7 @@ impl Check<'_, '_> {
             Proof::Rewritten { left: on_left, right: on_right, rest } => {
                 let left = self.rewritten(left, on_left, facts)?;
                 let right = self.rewritten(right, on_right, facts)?;
-                self.proved(&left, &right, rest, facts)
+                self.proved([&left, &right], rest, facts, asked)
             }
             Proof::Cases { cond, holds, fails } => {
                 if !self.total(cond, facts) {
@@ -127,7 +165,8 @@ impl Check<'_, '_> {
                 for (guard, case) in [(cond.clone(), holds), (cond.clone().negated(), fails)] {
                     match case {
                         Some(case) => {
-                            self.proved(left, right, case, &[facts, std::slice::from_ref(&guard)].concat())?;
+                            let given = [facts, std::slice::from_ref(&guard)].concat();
+                            self.proved([left, right], case, &given, asked)?;
                         }
                         None if self.holds(facts, &guard.clone().negated()) => {}
                         None => return fail("a case that cannot be"),
@@ -145,11 +184,39 @@ impl Check<'_, '_> {
                 for merge in merges {
                     self.merged(merge, facts)?;
                 }
-                match self.leaves.refuted(&question.text(), Budget::OBLIGATION) {
-                    true => Ok(()),
-                    false => fail("a question that both solvers find without an answer"),
-                }
+                self.solved([left, right], &question.text(), merges, facts, asked)
             }
+        }
+    }
+
+    /// Whether the question is the one about these terms, and has no answer.
+    fn solved(
+        &mut self,
+        [left, right]: [&Term; 2],
+        question: &str,
+        merges: &[Merge],
+        facts: &[Cond],
+        asked: Asked<'_>,
+    ) -> Result<(), Why> {
+        let goal = ValueGoal {
+            facts,
+            hypotheses: self.hypotheses,
+            left,
+            right,
+            mode: self.mode,
+            directed: asked.directed,
+            errors: Errors::Excluded,
+            written: None,
+        };
+        // What was rewritten has the errors of what was asked about.
+        let rewritten = ValueGoal { written: Some((asked.left, asked.right)), ..goal };
+        let is_it = |goal: &ValueGoal| self.encoding.question(goal, merges).as_deref() == Some(question);
+        if !is_it(&rewritten) && !is_it(&goal) {
+            return fail("question about these terms");
+        }
+        match self.leaves.refuted(question, Budget::OBLIGATION) {
+            true => Ok(()),
+            false => fail("answer of every solver that nothing separates the sides"),
         }
     }
 
@@ -164,7 +231,8 @@ impl Check<'_, '_> {
         if !alike || [a.len(), b.len()] != [proofs.len(); 2] {
             return fail("the same function on both sides");
         }
-        a.into_iter().zip(b).zip(proofs).try_for_each(|((a, b), proof)| self.proved(a, b, proof, facts))
+        let mut parts = a.into_iter().zip(b).zip(proofs);
+        parts.try_for_each(|((a, b), proof)| self.asked([a, b], proof, facts, false))
     }
 
     fn rewritten(&mut self, term: &Term, steps: &[Rewrite], facts: &[Cond]) -> Result<Term, Why> {
@@ -203,7 +271,11 @@ impl Check<'_, '_> {
             let (m, n) = (names[0].size(&x.extent), names[1].size(&y.extent));
             let later = order.iter().skip_while(|k| **k != place);
             let forward = later.clone().any(|&k| y.extent.mentions(&second.binders[k].sym));
-            let fresh = facts.iter().all(|fact| !fact.mentions(index));
+            let free = |reduce: &Reduce| {
+                free_syms(&reduce.body).contains(index)
+                    || reduce.binders.iter().any(|b| b.sym == *index || b.extent.mentions(index))
+            };
+            let fresh = given.iter().all(|fact| !fact.mentions(index)) && !free(first) && !free(second);
             if forward || !fresh || !self.holds(&given, &Cond::eq(&m, &n)) {
                 return fail("ranges of one length");
             }
@@ -218,7 +290,7 @@ impl Check<'_, '_> {
                 return fail("the bodies of the reductions");
             }
         }
-        self.proved(left, right, proof, &given)
+        self.asked([left, right], proof, &given, false)
     }
 
     /// Whether the goal's mode leaves the order of the elements open.

@@ -43,6 +43,14 @@ impl Check<'_, '_> {
         algebra: Algebra,
         facts: &[Cond],
     ) -> Result<(), Why> {
+        // A part keeps the names of the monomial's binders, or some of them.
+        let named = |part: &Monomial| {
+            let mut own = monomial.binders.iter();
+            part.binders.iter().all(|b| own.any(|other| other.sym == b.sym))
+        };
+        if !parts.iter().all(named) {
+            return fail("the names of the binders");
+        }
         let inside = [facts, &ranges(&monomial.binders)].concat();
         let wanted = match rule {
             Rule::Follows(at) => {
@@ -157,7 +165,7 @@ impl Check<'_, '_> {
         else {
             return fail("one monomial");
         };
-        if others.iter().any(|b| b.extent.mentions(&sym)) {
+        if extent.mentions(&sym) || others.iter().any(|b| b.extent.mentions(&sym)) {
             return fail("ranges that do not depend on the binder");
         }
         let index = Size::sym(&sym);

@@ -8,6 +8,7 @@ use super::leaves::Leaves;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use rtv_semantics::cancel::checkpoint;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Monomial, Size, Sym};
 use rtv_smt::Budget;
@@ -50,9 +51,18 @@ impl Sizes {
             return *known;
         }
         let holds = !fails_somewhere(&key.0, goal)
-            && (linear(&key.0, goal, MAX_SPLITS) || leaves.refuted(&question(&key.0, goal), Budget::ATTEMPT));
+            && ((self.defined(&key.0, goal, leaves) && linear(&key.0, goal, MAX_SPLITS))
+                || leaves.refuted(&question(&key.0, goal), Budget::ATTEMPT));
         self.known.insert(key, holds);
         holds
+    }
+
+    /// Whether the goal has a truth value: linear arithmetic takes that for granted.
+    fn defined(&mut self, facts: &[Cond], goal: &Cond, leaves: &mut Leaves<'_>) -> bool {
+        divided_by(goal).iter().all(|d| match d.as_const() {
+            Some(value) => !value.is_zero(),
+            None => self.entails(facts, &Cond::ne(d, &Size::zero()), leaves),
+        })
     }
 }
 
@@ -144,6 +154,15 @@ fn below(facts: &[Cond], c: &Size, by: &Monomial) -> bool {
         })
 }
 
+/// What a condition divides by.
+fn divided_by(cond: &Cond) -> Vec<Size> {
+    match cond {
+        Cond::True | Cond::False => Vec::new(),
+        Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => divisors(p),
+        Cond::And(parts) | Cond::Or(parts) => parts.iter().flat_map(divided_by).collect(),
+    }
+}
+
 /// The facts that share symbols with the goal, also through others; conjunctions apart.
 fn near(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
     let mut rest: Vec<(Cond, BTreeSet<Sym>)> = Vec::new();
@@ -214,7 +233,7 @@ fn impossible(conds: &[Cond], splits: usize) -> bool {
         }
     }
     let alternative = flat.iter().position(|cond| matches!(cond, Cond::Or(_) | Cond::NonZero(_)));
-    if infeasible(&flat) {
+    if infeasible(&flat, true) {
         return true;
     }
     let Some(at) = alternative.filter(|_| splits > 0) else { return false };
@@ -235,8 +254,9 @@ struct Row {
     constant: i128,
 }
 
-/// Whether the inequalities and equations have no solution; others are left out.
-fn infeasible(conds: &[Cond]) -> bool {
+/// Whether the inequalities and equations have no solution; others are left out. What is
+/// asked on the way, whether a divisor is positive, is asked once.
+fn infeasible(conds: &[Cond], nested: bool) -> bool {
     let mut sizes: Vec<Size> = Vec::new();
     for cond in conds {
         match cond {
@@ -249,7 +269,7 @@ fn infeasible(conds: &[Cond]) -> bool {
         d.as_const().is_some_and(|d| d.is_positive()) || {
             let below = Cond::non_neg(-d);
             let plain: Vec<Cond> = conds.iter().filter(|c| !has_quotient(c)).cloned().collect();
-            !plain.is_empty() && !has_quotient(&below) && infeasible(&[&plain[..], &[below]].concat())
+            nested && !has_quotient(&below) && infeasible(&[&plain[..], &[below]].concat(), false)
         }
     };
     let (mut seen, mut at) = (BTreeSet::new(), 0);
@@ -299,7 +319,7 @@ fn degree(monomial: &Monomial) -> u32 {
 
 fn has_quotient(cond: &Cond) -> bool {
     let (Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p)) = cond else { return true };
-    p.terms().iter().flat_map(|(m, _)| m).any(|(atom, _)| matches!(atom, Atom::Div(..)))
+    !divisors(p).is_empty()
 }
 
 /// What an atom is, as inequalities.
@@ -356,6 +376,7 @@ fn row(size: &Size, unknowns: &mut BTreeMap<Monomial, usize>) -> Option<Row> {
 fn eliminated(mut rows: BTreeSet<Row>, unknowns: usize) -> bool {
     let mut open: BTreeSet<usize> = (0..unknowns).collect();
     loop {
+        checkpoint();
         if rows.iter().any(|row| row.coefficients.is_empty() && row.constant < 0) {
             return true;
         }

@@ -10,6 +10,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
 use rtv_semantics::size::Size;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
+use rtv_smt::Budget;
 
 /// What is known of a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +20,14 @@ enum Known {
 }
 
 impl Check<'_, '_> {
+    /// Finite, defined and free of errors: by structure, else by a question to the solvers.
+    pub fn finite(&mut self, term: &Term, facts: &[Cond]) -> bool {
+        self.tame(term, facts) || {
+            let question = self.encoding.finite_question(term, self.mode, facts);
+            question.is_some_and(|text| self.leaves.refuted(&text, Budget::OBLIGATION))
+        }
+    }
+
     pub fn tame(&mut self, term: &Term, facts: &[Cond]) -> bool {
         if !self.step() {
             return false;

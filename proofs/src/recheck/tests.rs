@@ -159,3 +159,18 @@ fn difference(old: &str, new: &str) -> String {
     let changed = old.lines().zip(new.lines()).find(|(a, b)| a != b);
     changed.map_or(String::new(), |(a, b)| format!("- {a}\n+ {b}"))
 }
+
+/// A certificate proves nothing of another dtype: what holds of integers need not of floats.
+#[test]
+fn a_certificate_is_about_its_dtypes() {
+    let (checker, text) = (checker(), |dtype: &str| {
+        format!("rtl 1.0\nrule r(x: {dtype}[], y: {dtype}[], z: {dtype}[]) {{ (x + y) + z => x + (y + z) }}")
+    });
+    let of = |text: &str| Module::new(FileId(0), parse(FileId(0), text)).0;
+    let (integers, floats) = (of(&text("i32")), of(&text("f32")));
+    let outcome = checker.item(&integers, 0);
+    let Some(Checked::Accepted(_, text)) = &outcome.claims[0].checked else { panic!("{:?}", outcome.claims) };
+    let certificate = Certificate::read(text).expect("a certificate");
+    assert!(matches!(checker.verify(&integers, 0, &certificate, None), Worth::Accepted(_)));
+    assert!(matches!(checker.verify(&floats, 0, &certificate, None), Worth::Rejected(_)));
+}

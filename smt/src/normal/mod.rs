@@ -40,7 +40,7 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
-use crate::proof::{Algebra, Combining, Proof};
+use crate::proof::{Algebra, Combining, Proof, Tame};
 use crate::sizes::{SizeAnswer, SizeSolver};
 pub use monomial::Monomial;
 use monomial::Read;
@@ -84,6 +84,17 @@ pub(crate) fn calculated(
         true => Normal::new(mode, facts, Some(hypotheses), sizes, fresh).term(term).0,
         false => term.clone(),
     }
+}
+
+/// Why a factor is finite, defined and free of errors under facts.
+pub(crate) fn tame(
+    factor: &Term,
+    mode: Mode,
+    facts: &[Cond],
+    sizes: &Arc<SizeSolver>,
+    fresh: &mut Fresh,
+) -> Option<Tame> {
+    Normal::new(mode, facts, None, sizes, fresh).tame(factor)
 }
 
 /// Two scalar terms that are reductions of the same elements under other indices. With

@@ -17,7 +17,8 @@ impl Check {
         if self.locked {
             return Known::Ledger(open(modules, paths, For::Reading, reporter));
         }
-        let asks = self.dump.is_some() || self.effort.facets || self.update_ledger;
+        let shows = self.dump.is_some() || self.certificates.is_some();
+        let asks = shows || self.effort.facets || self.update_ledger;
         let decides = self.stage() != Stage::Proofs || asks || self.no_cache;
         let cache = if decides { None } else { Cache::of_project(self.effort.limits()) };
         cache.map_or(Known::Nothing, Known::Cache)

@@ -1,0 +1,92 @@
+//! Certificates: written, checked again, and refused where they are forged.
+
+use std::fs;
+
+use crate::folder::{Folder, Run, root};
+
+const CLAIMS: &str = "rtl 1.0
+rule doubled[N](x: i32[N]) { x + x => x * 2 }
+rule sum_of_flip[N, T: int](x: T[N]) { sum(flip(x, 0)) => sum(x) }
+rule multiple_of_sum[N](x: f32[N], c: f32[]) upto real { sum(x * c) => sum(x) * c }
+";
+
+fn project(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    fs::create_dir_all(folder.path("ledger")).expect("a folder for the test");
+    folder.file("rtv.toml", "");
+    folder.file("a.rtl", CLAIMS);
+    folder
+}
+
+fn verified(folder: &Folder) -> Run {
+    folder.run(&["verify-cert"])
+}
+
+#[test]
+fn certificates_of_a_ledger_are_checked_again() {
+    let folder = project("certificates");
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    let run = verified(&folder);
+    assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
+    assert!(
+        run.out.contains("3 accepted, 0 rejected; proved without one: 0; not in the ledger: 0"),
+        "{}",
+        run.out
+    );
+    let audit = folder.run(&["audit"]).out;
+    assert!(audit.contains("    0  proved, without certificate"), "{audit}");
+    // A claim that has changed is not in the ledger, and has no certificate.
+    folder.file("a.rtl", &CLAIMS.replace("x + x => x * 2", "x + x => 2 * x"));
+    let run = verified(&folder);
+    assert!(
+        run.out.contains("2 accepted, 0 rejected; proved without one: 0; not in the ledger: 1"),
+        "{}",
+        run.out
+    );
+}
+
+#[test]
+fn a_certificate_that_is_gone_is_missed() {
+    let folder = project("certificates-gone");
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    fs::remove_file(folder.path("ledger/a.certificates")).expect("certificates beside the ledger");
+    let run = verified(&folder);
+    assert_eq!(run.code, Some(2), "{}", run.out);
+    assert!(run.out.contains("0 accepted, 3 rejected"), "{}", run.out);
+    assert!(run.err.contains("R0825"), "{}", run.err);
+}
+
+#[test]
+fn certificates_of_a_run_are_written_and_accepted() {
+    let folder = project("certificates-alone");
+    folder.run(&["check", "a.rtl", "-q"]);
+    // Also where the cache knows the verdicts.
+    folder.run(&["check", "a.rtl", "-q", "--certificates", "certs"]);
+    let run = folder.run(&["verify-cert", "certs"]);
+    assert!(run.out.contains("3 accepted, 0 rejected"), "{}{}", run.out, run.err);
+}
+
+/// Each is a proof of what is false, by a step that does not follow, or costs without end.
+#[test]
+fn forged_certificates_are_refused() {
+    let folder = Folder::new("certificates-forged");
+    let mut count = 0;
+    for entry in fs::read_dir(root().join("tests/suite/data/forged")).expect("forged certificates") {
+        let path = entry.expect("an entry").path();
+        let run = folder.run(&["verify-cert", &path.display().to_string()]);
+        assert_eq!(run.code, Some(2), "{}: {}{}", path.display(), run.out, run.err);
+        assert!(run.err.contains("R0825"), "{}: {}", path.display(), run.err);
+        count += 1;
+    }
+    assert!(count >= 14, "{count}");
+}
+
+#[test]
+fn what_is_no_solver_is_no_second_one() {
+    let folder = project("certificates-second");
+    for command in ["cat", "yes", "no-such-program", ""] {
+        let run = folder.run(&["verify-cert", "--second-solver", command]);
+        assert_eq!(run.code, Some(2), "{command}: {}", run.out);
+        assert!(run.err.contains("R0826"), "{command}: {}", run.err);
+    }
+}
