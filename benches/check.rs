@@ -35,6 +35,18 @@ fn measure(what: &str, args: &[&str], runs: usize) {
     println!("{what:<32} median {:>9.1} ms, worst {:>9.1} ms", ms(taken[runs / 2]), ms(taken[runs - 1]));
 }
 
+/// The median and the worst of the claims of a folder, each from nothing.
+fn each_claim(folder: &str) {
+    let (_, out) = rtv(&["check", folder, "--format", "json", "--no-cache"]);
+    let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).expect("an object a line"));
+    let finished = lines.filter(|line| line["reason"] == "claim-finished");
+    let mut seconds: Vec<f64> = finished.filter_map(|line| line["seconds"].as_f64()).collect();
+    seconds.sort_by(f64::total_cmp);
+    let ms = |at: usize| seconds.get(at).map_or(f64::NAN, |s| s * 1e3);
+    let (median, worst) = (ms(seconds.len() / 2), ms(seconds.len().saturating_sub(1)));
+    println!("{:<32} median {median:>9.1} ms, worst {worst:>9.1} ms", format!("one claim of {folder}"));
+}
+
 /// How long after its limit each claim of a file ended.
 fn overtime(file: &str, limit: f64) {
     let (_, out) = rtv(&["check", file, "--format", "json", "--timeout", &limit.to_string()]);
@@ -62,6 +74,8 @@ fn main() {
     measure("rtv check, one small file", &["check", "examples/first.rtl", "-q", "--no-cache"], RUNS);
     measure("rtv check examples", &["check", "examples", "-q", "--no-cache"], 3);
     measure("rtv check proofs", &["check", "proofs", "-q", "--no-cache"], 1);
+    measure("rtv verify-cert proofs", &["verify-cert", "proofs", "-q"], 1);
+    each_claim("proofs");
     measure("rtv check proofs, from the cache", &["check", "proofs", "-q"], RUNS);
     measure("rtv check proofs --locked", &["check", "proofs", "-q", "--locked"], RUNS);
     let hard = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hard.rtl");
