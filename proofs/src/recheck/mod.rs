@@ -4,11 +4,13 @@
 //! It follows a certificate step by step, without search: what a step needs is found out
 //! anew, by the linear arithmetic of `sizes.rs` where that is enough, else by the solvers,
 //! of which there may be two. It shares with the prover the types of terms, sizes and
-//! certificates with their substitution, and what the certificate is measured against:
-//! elaboration, unfolding and the conditions of definedness (see [`crate::certificate`]).
+//! certificates with their substitution, the encoding of terms as questions, and what the
+//! certificate is measured against: elaboration, unfolding, the conditions of definedness
+//! and the facts that follow from them (see [`crate::verify`]).
 //!
-//! Invariant: an accepted goal holds, if the questions to the solvers say what their terms
-//! mean; those are tried on inputs too, see `trial.rs`.
+//! Invariant: an accepted goal holds wherever both sides are free of errors, if the encoding
+//! says what terms mean. A certificate may come from anywhere: no name in it is taken to be
+//! fresh, no place to be one that there is.
 
 mod agree;
 mod combine;
