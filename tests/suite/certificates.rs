@@ -36,7 +36,7 @@ fn certificates_of_a_ledger_are_checked_again() {
     let audit = folder.run(&["audit"]).out;
     assert!(audit.contains("    0  proved, without certificate"), "{audit}");
     // A claim that has changed is not in the ledger, and has no certificate.
-    folder.file("a.rtl", &CLAIMS.replace("x + x => x * 2", "x + x => 2 * x"));
+    folder.file("a.rtl", CLAIMS.replace("x + x => x * 2", "x + x => 2 * x"));
     let run = verified(&folder);
     assert!(
         run.out.contains("2 accepted, 0 rejected; proved without one: 0; not in the ledger: 1"),
