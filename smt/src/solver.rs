@@ -40,7 +40,7 @@ impl Budget {
     /// For what may be tried another way.
     pub const ATTEMPT: Budget = Budget { rlimit: 12_000_000, timeout_ms: 3_000 };
     /// For obligations, where an `unknown` ends the proof.
-    pub const OBLIGATION: Budget = Budget { rlimit: 20_000_000, timeout_ms: 10_000 };
+    pub const OBLIGATION: Budget = Budget { rlimit: 14_000_000, timeout_ms: 10_000 };
 
     /// Not more than another, which has limits.
     pub(crate) fn least(self, other: Budget) -> Budget {

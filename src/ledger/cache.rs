@@ -78,8 +78,10 @@ impl Cache {
     }
 
     fn read(&self, key: &str) -> Option<Entry> {
-        let mut bytes = Vec::new();
-        fs::File::open(self.folder.join(key)).ok()?.take(MAX_ENTRY + 1).read_to_end(&mut bytes).ok()?;
+        let (mut bytes, path) = (Vec::new(), self.folder.join(key));
+        // What is no file may never end.
+        fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        fs::File::open(path).ok()?.take(MAX_ENTRY + 1).read_to_end(&mut bytes).ok()?;
         let text = std::str::from_utf8(&bytes).ok().filter(|text| text.len() as u64 <= MAX_ENTRY)?;
         let (sum, text) = text.strip_prefix(HEADER)?.split_once('\n')?;
         if sum != checksum(text) {

@@ -31,6 +31,7 @@ pub fn lines(claim: &Claim, result: &ClaimResult, counts: &Counts) -> Vec<String
     let shown = result.counterexample.iter();
     let shown = shown.flat_map(|found| found.lines().into_iter().chain(step::apart(found, &claim.sources)));
     lines.extend(shown.map(|line| format!("    {line}")));
+    lines.extend(result.checked.iter().map(|checked| format!("certificate: {checked}")));
     lines.extend(result.facets.iter().flat_map(floats));
     lines.push(String::new());
     lines.extend(rests_on(claim));
