@@ -9,7 +9,7 @@ use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::facets::{Effort, Facets};
 use crate::field::{Fingerprints, fingerprints};
-use crate::instances::{depends_on_rank, instances, later, ranked, too_many};
+use crate::instances::{TESTED_RANKS, depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
 use crate::recheck::Why;
 use crate::refute::{Trial, draw, judge};
@@ -53,6 +53,9 @@ const DRAWS_PER_SAMPLE: u64 = 20;
 
 /// The reason of what is given up when a claim's time is over.
 const TIMEOUT: &str = "timeout";
+
+/// Begins what is said of a claim that is proved at some ranks only.
+pub const BOUNDED: &str = "proved at";
 
 /// The prover and the evaluator disagree.
 pub const CONTRADICTION: Code = Code(799);
@@ -316,13 +319,40 @@ impl Checker {
             return proofs;
         }
         if let Some((_, reason)) = &stated.open {
-            proofs.contracts.insert(Contract::Value, Finding::unknown(reason.clone()));
+            let bounded = task.deadline.within(|| self.bounded(&stated.samples)).ok().flatten();
+            let bounded = bounded.map_or(String::new(), |ranks| format!("; {BOUNDED} {ranks}"));
+            proofs.contracts.insert(Contract::Value, Finding::unknown(format!("{reason}{bounded}")));
             return proofs;
         }
         if let Err(Cancelled) = task.deadline.within(|| self.prove(&stated.claims, &mut proofs)) {
             proofs.contracts.insert(Contract::Value, Finding::unknown(TIMEOUT));
         }
         proofs
+    }
+
+    /// The ranks from the least on at which every instance is proved, if there are any: that
+    /// is no proof for the others.
+    fn bounded(&self, claims: &[Arc<Claim>]) -> Option<String> {
+        let rank = |claim: &Claim| claim.ranks.first().map_or(0, |(_, extents)| extents.len());
+        let mut proved: Vec<usize> = Vec::new();
+        for at in TESTED_RANKS {
+            let instances: Vec<Arc<Claim>> =
+                claims.iter().filter(|c| rank(c) == at && !self.prover.vacuous(c)).cloned().collect();
+            if instances.is_empty() {
+                continue;
+            }
+            let mut proofs = Proofs::default();
+            self.prove(&instances, &mut proofs);
+            if proofs.contracts.values().any(|found| found.verdict != Verdict::Proved) {
+                break;
+            }
+            proved.push(at);
+        }
+        match proved.as_slice() {
+            [] => None,
+            [only] => Some(format!("rank {only}")),
+            [first, .., last] => Some(format!("ranks {first} to {last}")),
+        }
     }
 
     /// What the independent checker says of a certificate about these instances.

@@ -44,6 +44,7 @@ pub use content::SOUNDNESS;
 pub use core::{core, operators};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
+pub use decide::BOUNDED;
 pub use expect::Expectation;
 pub use facets::{Cause, Decided, Facets, Special};
 pub use module::{Module, subject};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtv_proofs::{ClaimResult, Module, Verdict};
+use rtv_proofs::{BOUNDED, ClaimResult, Module, Verdict};
 use rtv_smt::Z3_VERSION;
 
 use crate::ledger::{Books, Filed, For};
@@ -20,9 +20,6 @@ pub struct Audit {
     files: Vec<PathBuf>,
 }
 
-/// A proof is for all sizes, and for any rank where ranks are variables.
-const NOT_BOUNDED: Listed = Vec::new();
-
 /// Names of claims, each with what there is to say.
 type Listed = Vec<(String, String)>;
 
@@ -33,6 +30,7 @@ struct Found {
     /// Proved with a certificate, and how many questions it asks.
     with_solver: Listed,
     without_certificate: Listed,
+    bounded: Listed,
     tested: Listed,
     trusted: Listed,
     open: Listed,
@@ -74,6 +72,7 @@ impl Found {
             Verdict::Proved => return self.add_proved(name, note, books.certificate(module, at)),
             Verdict::Tested => &mut self.tested,
             Verdict::Trusted => &mut self.trusted,
+            Verdict::Unknown if note.contains(BOUNDED) => &mut self.bounded,
             Verdict::Unknown | Verdict::Vacuous => &mut self.open,
             Verdict::Refuted => &mut self.refuted,
         };
@@ -102,7 +101,7 @@ impl Found {
             ("proved, with a certificate that asks no solver", &self.without_solver, false),
             (&solver, &self.with_solver, false),
             ("proved, without certificate", &self.without_certificate, true),
-            ("proved for some ranks or sizes only", &NOT_BOUNDED, true),
+            ("proved at some ranks only, else open", &self.bounded, true),
             ("tested only", &self.tested, true),
             ("trusted", &self.trusted, true),
             ("open", &self.open, true),
