@@ -11,7 +11,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::eval::{Datum, Env, EvalError, Limits, codes, eval};
 use rtv_semantics::program::{Claim, ClaimKind, Input, Mode};
 use rtv_semantics::sample::{Sampler, Style};
-use rtv_semantics::scalar::{Domain, Value};
+use rtv_semantics::scalar::{Domain, Exact, Value};
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{ErrorClass, Var};
@@ -233,6 +233,8 @@ pub fn judge(claim: &Arc<Claim>, drawn: &Drawn) -> Trial {
             differs(claim, drawn, difference, shown(&left), error_text(&e))
         }
         (Ok(left), Ok(right)) => match difference(&left, &right, claim.mode, claim.directed) {
+            // Where everything is undefined nothing was compared.
+            None if is_undefined(&left) => Trial::Silent,
             None => Trial::Agreed,
             Some(d) => differs(claim, drawn, d, shown(&left), shown(&right)),
         },
@@ -254,6 +256,18 @@ fn called(claim: &Arc<Claim>, drawn: &Drawn, result: Result<Datum, EvalError>) -
             differs(claim, drawn, difference, error_text(&e), "the call is made".into())
         }
         Err(_) => Trial::Silent,
+    }
+}
+
+/// There are elements, and each is the undefined value of the reals.
+fn is_undefined(result: &Datum) -> bool {
+    match result {
+        Datum::Tensor(tensor) => {
+            let bottom = |value: &Value| matches!(value, Value::Exact(Exact::Bottom));
+            tensor.values().next().is_some() && tensor.values().all(bottom)
+        }
+        Datum::Tuple(parts) => !parts.is_empty() && parts.iter().all(is_undefined),
+        Datum::Size(_) => false,
     }
 }
 

@@ -13,7 +13,7 @@ use crate::entail::{Cond, Entails};
 use crate::integers::{Known, from_size};
 use crate::scalar::Scalar;
 use crate::size::{Atom, Monomial, Size};
-use crate::subst::lets;
+use crate::subst::{children, lets};
 use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -382,9 +382,9 @@ impl Terms<'_> {
         let span = whole.span();
         let args = match (fun, args) {
             // The truth of the second operand only matters where the first does not decide;
-            // an undefined one matters everywhere.
+            // an undefined one matters everywhere, and so does a read out of range.
             (Scalar::LogicalAnd | Scalar::LogicalOr, [a, b])
-                if is_bool(a) && (b.as_cond().is_some() || never_undefined(b)) =>
+                if is_bool(a) && (b.as_cond().is_some() || (never_undefined(b) && !reads(b))) =>
             {
                 let a = self.term(a);
                 let b = self.given(known(&a, fun == Scalar::LogicalAnd), |s| s.term(b));
@@ -428,6 +428,11 @@ pub fn known(scalar: &Term, truth: bool) -> Vec<Cond> {
 
 fn is_bool(term: &Term) -> bool {
     term.tensor_type().is_some_and(|t| t.dtype == DType::Bool)
+}
+
+/// Whether an element is read somewhere in a scalar.
+fn reads(term: &Term) -> bool {
+    matches!(term.form(), Form::Read(..)) || children(term).into_iter().any(reads)
 }
 
 /// Whether a scalar can never be the undefined value of the reals: nothing in it

@@ -209,3 +209,20 @@ fn holds(obligation: &Obligation, path: &[Guard], env: &Env) -> bool {
 fn truth(term: &Term, env: &Env) -> bool {
     run(term, env).is_ok_and(|d| scalar_of(&d).as_bool() == Some(true))
 }
+
+/// `a or x[i] < ..`, where `i` is simplified under the falsity of `a`: the read is made
+/// where `a` is true as well.
+#[test]
+fn a_read_beside_what_decides_stays_in_range() {
+    let choices = [
+        29467, 2186, 1487, 13984, 43385, 46314, 15095, 328, 33483, 0, 15923, 0, 39621, 0, 1681, 23901, 0,
+        28777, 22430, 7, 0, 29749, 0, 1487, 39890, 40235, 1413, 0, 0, 391, 0, 0, 1838, 0,
+    ];
+    let mut program = Program::new(choices.to_vec());
+    let (binders, scalar) = unfolded(&mut program).expect("it is unfolded");
+    let ranges: Vec<Cond> = binders.iter().map(|b| Cond::lt(&Size::sym(&b.sym), &b.extent)).collect();
+    let simple = simplify::term(&scalar, &ranges, &Arith);
+    let env = program.env(SIZES[2], 0);
+    let Ok(Datum::Tensor(whole)) = run(&program.term, &env) else { panic!("the whole has a value") };
+    agrees("simplified", &simple, &binders, &whole, &env).expect("the same elements");
+}

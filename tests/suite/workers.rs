@@ -115,10 +115,10 @@ fn a_broken_worker_costs_one_claim() {
 }
 
 #[test]
-fn fifty_deaths_cost_fifty_claims() {
+fn two_hundred_deaths_cost_two_hundred_claims() {
     let folder = Folder::new("workers-deaths");
     let kinds = ["KILLED", "ENDED", "GARBAGE", "KILLED", "ENDED"];
-    let parameters: Vec<&str> = kinds.repeat(10).into_iter().chain(["x"; 3]).collect();
+    let parameters: Vec<&str> = kinds.repeat(40).into_iter().chain(["x"; 3]).collect();
     each_once(&check(&faulty(&folder, ""), &claims(&parameters), None), &parameters);
 }
 
