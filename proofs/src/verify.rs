@@ -68,7 +68,7 @@ impl Checker {
         let mut checking = Checking::new(leaves, self.prover.values());
         match certificate.check(&mut checking) {
             Ok(()) => Worth::Accepted(checking.leaves.tally),
-            Err((contract, Why(why))) => Worth::Rejected(format!("{}: missing is {why}", contract.name())),
+            Err((contract, Why(why))) => Worth::Rejected(format!("{}: missing: {why}", contract.name())),
         }
     }
 

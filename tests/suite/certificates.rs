@@ -11,11 +11,7 @@ rule multiple_of_sum[N](x: f32[N], c: f32[]) upto real { sum(x * c) => sum(x) * 
 ";
 
 fn project(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    fs::create_dir_all(folder.path("ledger")).expect("a folder for the test");
-    folder.file("rtv.toml", "");
-    folder.file("a.rtl", CLAIMS);
-    folder
+    Folder::project(name, CLAIMS)
 }
 
 fn verified(folder: &Folder) -> Run {

@@ -19,6 +19,15 @@ impl Folder {
         Folder(folder)
     }
 
+    /// A project with a ledger and one file of claims, `a.rtl`.
+    pub fn project(name: &str, claims: &str) -> Folder {
+        let folder = Folder::new(name);
+        fs::create_dir_all(folder.path("ledger")).expect("a folder for the test");
+        folder.file("rtv.toml", "");
+        folder.file("a.rtl", claims);
+        folder
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }

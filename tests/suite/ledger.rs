@@ -26,11 +26,7 @@ test sums { assert sum([1, 2]) == 3 }
 ";
 
 fn project(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    fs::create_dir_all(folder.path("ledger")).expect("a folder for the test");
-    folder.file("rtv.toml", "");
-    folder.file("a.rtl", CLAIMS);
-    folder
+    Folder::project(name, CLAIMS)
 }
 
 fn update(folder: &Folder) -> Run {

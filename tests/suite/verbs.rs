@@ -465,14 +465,11 @@ fn mistakes_in_a_claim_are_told_one_by_one() {
 
 #[test]
 fn proofs_at_some_ranks_are_told_and_prove_no_other() {
-    let folder = Folder::new("bounded");
     let claims = "rtl 1.0
 #: expect unknown
 rule last_twice[*S](x: f32[*S]) requires rank(S) >= 1 { flip(flip(x, -1), -1) => x }
 ";
-    folder.file("rtv.toml", "");
-    fs::create_dir_all(folder.path("ledger")).expect("a folder for the test");
-    folder.file("a.rtl", claims);
+    let folder = Folder::project("bounded", claims);
     let run = folder.run(&["check", "a.rtl", "--update-ledger"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.out.contains("unknown") && run.out.contains("proved at ranks 1 to 4"), "{}", run.out);

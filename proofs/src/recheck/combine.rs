@@ -132,7 +132,7 @@ impl Check<'_, '_> {
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
         if !self.step() {
-            return fail("less work");
+            return fail("an end within the limit of steps");
         }
         let all = self.read_as(term, algebra, &reading.how, facts)?;
         let Some(kept) = &reading.kept else { return Ok(all) };
@@ -413,7 +413,7 @@ impl Check<'_, '_> {
     /// where it stands.
     fn flat(&mut self, term: &Term, algebra: Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
         if !self.step() {
-            return fail("less work");
+            return fail("an end within the limit of steps");
         }
         let op = operation(algebra);
         let ring = algebra == Algebra::Ring;
@@ -560,7 +560,7 @@ fn guarded(mut monomials: Vec<Monomial>, guards: &[Cond]) -> Vec<Monomial> {
 
 fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> {
     if left.len() * right.len() > MAX_MONOMIALS {
-        return fail("fewer monomials");
+        return fail("an end within the limit of monomials");
     }
     let apart = |m: &Monomial, n: &Monomial| m.binders.iter().all(|b| !occurs(&b.sym, n));
     if left.iter().any(|m| right.iter().any(|n| !apart(m, n) || !apart(n, m))) {

@@ -148,7 +148,7 @@ impl Check<'_, '_> {
         asked: Asked<'_>,
     ) -> Result<(), Why> {
         if !self.step() {
-            return fail("less work");
+            return fail("an end within the limit of steps");
         }
         match proof {
             Proof::Same => match self.agree(left, right, facts) {
