@@ -449,7 +449,10 @@ fn join(nests: &mut Nests, group: &mut Growing, def: &Def) -> bool {
         _ if group.split && own.len() == group.kernel.outer => (own, group.kernel.outer, Role::Row, def.body),
         _ => return false,
     };
-    if extents(nests, &own)[..] != domain[..own.len()] || (role != Role::Row && own.len() != domain.len()) {
+    if own.len() > domain.len()
+        || extents(nests, &own)[..] != domain[..own.len()]
+        || (role != Role::Row && own.len() != domain.len())
+    {
         return false;
     }
     let to = group.kernel.axes[..own.len()].to_vec();
