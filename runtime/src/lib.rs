@@ -7,6 +7,7 @@
 //! * Must not know: parser, solver, e-graph, or how programs are evaluated by the
 //!   reference.
 
+pub mod cpu;
 pub mod io;
 pub mod random;
 pub mod spec;
