@@ -1,8 +1,8 @@
 //! What the functions on single elements cost: `cargo bench -p rtv-runtime --bench math`,
 //! by hand.
 //!
-//! Prints nanoseconds for each element of blocks of 1024, the best of many runs, with the
-//! features `avx2` and `fma`.
+//! Prints nanoseconds for each element of blocks of 1024, the best of many runs, on x86-64
+//! with the features `avx2` and `fma`.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -17,23 +17,23 @@ const BLOCK: usize = 1024;
 const BLOCKS: usize = 200;
 const RUNS: usize = 30;
 
-#[target_feature(enable = "avx2,fma")]
-fn unary_single(function: Scalar, xs: &mut [f32]) {
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+unsafe fn unary_single(function: Scalar, xs: &mut [f32]) {
     single::unary(function, xs);
 }
 
-#[target_feature(enable = "avx2,fma")]
-fn unary_double(function: Scalar, xs: &mut [f64]) {
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+unsafe fn unary_double(function: Scalar, xs: &mut [f64]) {
     double::unary(function, xs);
 }
 
-#[target_feature(enable = "avx2,fma")]
-fn binary_single(function: Scalar, xs: &mut [f32], ys: &[f32]) {
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+unsafe fn binary_single(function: Scalar, xs: &mut [f32], ys: &[f32]) {
     single::binary(function, xs, ys);
 }
 
-#[target_feature(enable = "avx2,fma")]
-fn binary_double(function: Scalar, xs: &mut [f64], ys: &[f64]) {
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+unsafe fn binary_double(function: Scalar, xs: &mut [f64], ys: &[f64]) {
     double::binary(function, xs, ys);
 }
 
@@ -53,6 +53,7 @@ fn time<T: Copy>(given: &[T; BLOCK], mut apply: impl FnMut(&mut [T; BLOCK])) -> 
 }
 
 fn main() {
+    #[cfg(target_arch = "x86_64")]
     if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
         println!("this machine has no avx2 and fma");
         return;

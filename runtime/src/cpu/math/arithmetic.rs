@@ -140,7 +140,24 @@ macro_rules! arithmetic {
         /// the values are of, which may be narrower.
         #[inline(always)]
         pub fn floor_divide(x: $T, y: $T, step: impl Fn($T) -> $T) -> $T {
-            let rest = fmod(x, y);
+            quotient_below(x, y, fmod(x, y), step)
+        }
+
+        /// [`floor_divide`] of each pair.
+        #[inline(always)]
+        pub fn floor_divide_block(xs: &mut [$T], ys: &[$T], step: impl Fn($T) -> $T) {
+            super::block::guarded_pairs(
+                xs,
+                ys,
+                quotient_far,
+                |x, y| quotient_below(x, y, fmod_near(x, y), &step),
+                |x, y| quotient_below(x, y, x % y, &step),
+            );
+        }
+
+        /// [`floor_divide`], given the rest.
+        #[inline(always)]
+        fn quotient_below(x: $T, y: $T, rest: $T, step: impl Fn($T) -> $T) -> $T {
             let quotient = step(step(x - rest) / y);
             let lower = step(quotient - 1.0);
             let quotient = if (rest != 0.0) & ((y < 0.0) != (rest < 0.0)) { lower } else { quotient };

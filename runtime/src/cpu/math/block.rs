@@ -117,7 +117,7 @@ macro_rules! dispatch {
                 Scalar::Sub => each_pair(xs, ys, |x, y| x - y),
                 Scalar::Mul => each_pair(xs, ys, |x, y| x * y),
                 Scalar::Div => each_pair(xs, ys, |x, y| x / y),
-                Scalar::FloorDivide => each_pair(xs, ys, |x, y| floor_divide(x, y, |v| v)),
+                Scalar::FloorDivide => floor_divide_block(xs, ys, |v| v),
                 Scalar::TruncDivide => each_pair(xs, ys, |x, y| trunc_divide(x, y, |v| v)),
                 Scalar::Remainder => remainder_block(xs, ys),
                 Scalar::Fmod => fmod_block(xs, ys),

@@ -39,10 +39,9 @@ fn rounded(function: Scalar) -> Option<f64> {
 fn single(function: Scalar) -> f64 {
     use Scalar::*;
     let own = match function {
-        Exp | Exp2 => 1.1,
-        Log | Log2 | Log10 => 1.0,
-        Expm1 | Log1p | Tanh => 1.6,
-        Sigmoid | Sin | Cos => 1.7,
+        Exp | Exp2 | Log | Log2 | Log10 => 1.1,
+        Expm1 | Log1p | Tanh | Sigmoid => 1.6,
+        Sin | Cos => 1.7,
         Erf => 1.2,
         // Computed in f64.
         Pow | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Asinh | Acosh | Atanh | Hypot | Erfc => 0.51,

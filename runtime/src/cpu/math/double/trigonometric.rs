@@ -1,5 +1,7 @@
 //! Sine, cosine and tangent of `f64`: as those of `f32`, with longer polynomials.
 
+use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
+
 use super::super::block::guarded;
 use super::exponential::ROUNDER;
 use super::polynomial;
@@ -8,13 +10,12 @@ use super::polynomial;
 const NEAR: f64 = 1e5;
 
 /// The parts of `pi / 2`.
-const PARTS: [f64; 3] =
-    [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
+const PARTS: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
 
 /// `q`, modulo 4 in its low bits, and `r` of `a = q pi / 2 + r`.
 #[inline(always)]
 fn reduce(a: f64) -> (u64, f64) {
-    let shifted = a.mul_add(std::f64::consts::FRAC_2_PI, ROUNDER);
+    let shifted = a.mul_add(FRAC_2_PI, ROUNDER);
     let q = shifted - ROUNDER;
     let r = PARTS.iter().fold(a, |r, part| q.mul_add(-part, r));
     (shifted.to_bits(), r)

@@ -6,6 +6,8 @@
 //! minimax fits of the relative error (Remez exchange in 45 digits, coefficients rounded
 //! one after the other). Arguments beyond are left to `libm` in `f64`.
 
+use std::f32::consts::{FRAC_2_PI, FRAC_PI_2};
+
 use super::super::block::guarded;
 use super::super::double;
 use super::exponential::ROUNDER;
@@ -15,12 +17,12 @@ use super::polynomial;
 const NEAR: f32 = 1e5;
 
 /// The parts of `pi / 2`.
-const PARTS: [f32; 3] = [1.570_796_4, -4.371_138_8e-8, -1.715_124_5e-15];
+const PARTS: [f32; 3] = [FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
 
 /// `q`, modulo 4 in its low bits, and `r`.
 #[inline(always)]
 fn reduce(a: f32) -> (u32, f32) {
-    let shifted = a.mul_add(std::f32::consts::FRAC_2_PI, ROUNDER);
+    let shifted = a.mul_add(FRAC_2_PI, ROUNDER);
     let q = shifted - ROUNDER;
     let r = PARTS.iter().fold(a, |r, part| q.mul_add(-part, r));
     (shifted.to_bits(), r)
