@@ -39,15 +39,16 @@ macro_rules! arithmetic {
         /// The greater one, NaN if either is; the first of two zeros.
         #[inline(always)]
         pub fn maximum(x: $T, y: $T) -> $T {
-            let greater = if x >= y { x } else { y };
-            if x.is_nan() { x } else { greater }
+            let greater = if y > x { y } else { x };
+            // The sum is NaN. To leave `x` as it is would be a masked store, which is slow.
+            if x.is_nan() | y.is_nan() { x + y } else { greater }
         }
 
         /// The lesser one, NaN if either is; the first of two zeros.
         #[inline(always)]
         pub fn minimum(x: $T, y: $T) -> $T {
-            let lesser = if x <= y { x } else { y };
-            if x.is_nan() { x } else { lesser }
+            let lesser = if y < x { y } else { x };
+            if x.is_nan() | y.is_nan() { x + y } else { lesser }
         }
 
         /// The greater one, the other if one is NaN; the first of two zeros.

@@ -58,9 +58,11 @@ fn rest(r: f64) -> f64 {
 /// The logarithm `y` of a positive finite `x`, or what it is at other arguments.
 #[inline(always)]
 fn complete(x: f64, y: f64) -> f64 {
-    let y = if x < f64::INFINITY { y } else { x };
-    let y = if x == 0.0 { f64::NEG_INFINITY } else { y };
-    if x < 0.0 { f64::NAN } else { y }
+    let special = if x == 0.0 { f64::NEG_INFINITY } else { x };
+    let special = if x < 0.0 { f64::NAN } else { special };
+    // The bits of positive finite numbers follow those of zero, and come before infinity's.
+    let ordinary = x.to_bits().wrapping_sub(1) < f64::INFINITY.to_bits() - 1;
+    if ordinary { y } else { special }
 }
 
 /// `e log(2) + log(1 + r)`.
@@ -120,9 +122,9 @@ pub fn asinh(x: f64) -> f64 {
     let a = x.abs();
     let z = a * a;
     let large = a > LARGE;
-    let y = log1p(if large { a - 1.0 } else { a + z / (1.0 + (z + 1.0).sqrt()) });
-    let y = if large { y + LN_2 } else { y };
-    y.copysign(x)
+    let more = if large { -1.0 } else { z / (1.0 + (z + 1.0).sqrt()) };
+    let twice = if large { LN_2 } else { 0.0 };
+    (log1p(a + more) + twice).copysign(x)
 }
 
 /// Inverse hyperbolic cosine, within 2.5 units of the last place:
@@ -131,8 +133,9 @@ pub fn asinh(x: f64) -> f64 {
 pub fn acosh(x: f64) -> f64 {
     let t = x - 1.0;
     let large = x > LARGE;
-    let y = log1p(if large { t } else { t + (t * (t + 2.0)).sqrt() });
-    let y = if large { y + LN_2 } else { y };
+    let more = if large { 0.0 } else { (t * (t + 2.0)).sqrt() };
+    let twice = if large { LN_2 } else { 0.0 };
+    let y = log1p(t + more) + twice;
     if t < 0.0 { f64::NAN } else { y }
 }
 

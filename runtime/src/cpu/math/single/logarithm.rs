@@ -58,9 +58,11 @@ fn rest(r: f32) -> f32 {
 /// The logarithm `y` of a positive finite `x`, or what it is at other arguments.
 #[inline(always)]
 fn complete(x: f32, y: f32) -> f32 {
-    let y = if x < f32::INFINITY { y } else { x };
-    let y = if x == 0.0 { f32::NEG_INFINITY } else { y };
-    if x < 0.0 { f32::NAN } else { y }
+    let special = if x == 0.0 { f32::NEG_INFINITY } else { x };
+    let special = if x < 0.0 { f32::NAN } else { special };
+    // The bits of positive finite numbers follow those of zero, and come before infinity's.
+    let ordinary = x.to_bits().wrapping_sub(1) < f32::INFINITY.to_bits() - 1;
+    if ordinary { y } else { special }
 }
 
 /// `e log(2) + log(1 + r)`.
