@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use half::{bf16, f16};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::scalar::{Domain, FloatFn, Scalar, Value};
+use rtv_semantics::scalar::{Domain, Scalar, Value};
 use rtv_semantics::term::Monoid;
 
 use crate::loops::{ArrayId, SiteId};
 
 use super::accumulate;
+use super::math::{double, single};
 use super::pass::{Address, BLOCK, Binary, Buffer, Check, Lane, Op, Src, Unary};
 
 /// Where a run failed first: kernels run in order, and within one the place counts.
@@ -858,9 +859,9 @@ unsafe fn narrow(dst: *mut u8, dtype: DType, a: Block, count: usize) {
     }
 }
 
-/// A row of the scalar table, lane by lane.
+/// A function of the scalar table: those of floats to floats are the backend's own.
 #[allow(clippy::too_many_arguments)]
-#[inline(never)]
+#[inline(always)]
 unsafe fn table(
     m: &mut Machine,
     dst: u16,
@@ -874,34 +875,94 @@ unsafe fn table(
     let blocks: Vec<Block> = args.iter().map(|arg| m.source(*arg)).collect();
     let uniform = blocks.iter().all(|block| block.uniform);
     let count = if uniform { 1 } else { lanes };
+    // These round within to their dtype, which the functions of f32 do not know.
+    let inner =
+        dtype.bits() == 16 && matches!(fun, Scalar::FloorDivide | Scalar::TruncDivide | Scalar::Nextafter);
+    // SAFETY: the caller's.
+    let done = dtype.is_float() && !inner && unsafe { elementary(m.own(dst), fun, dtype, &blocks, count) };
+    if !done {
+        // SAFETY: the caller's.
+        unsafe { lane_by_lane(m, dst, fun, dtype, &blocks, count, (site, mask, lanes)) };
+    }
+    m.set(dst, uniform);
+}
+
+/// Returns whether the function is one of floats to floats.
+#[inline(always)]
+unsafe fn elementary(dst: *mut u8, fun: Scalar, dtype: DType, args: &[Block], count: usize) -> bool {
+    macro_rules! of {
+        ($t:ty, $math:ident) => {{
+            // SAFETY: the caller's.
+            let xs = unsafe { lanes_mut::<$t>(dst, count) };
+            // SAFETY: the caller's.
+            let fill = |xs: &mut [$t], a: Block| unsafe {
+                if a.uniform {
+                    xs.fill(*a.pointer.cast::<$t>());
+                } else {
+                    xs.copy_from_slice(lanes_of::<$t>(a.pointer, count));
+                }
+            };
+            match args {
+                [a] => {
+                    fill(xs, *a);
+                    $math::unary(fun, xs)
+                }
+                [a, b] => {
+                    fill(xs, *a);
+                    let mut spread = [0.0; BLOCK];
+                    let ys = if b.uniform {
+                        fill(&mut spread[..count], *b);
+                        &spread[..count]
+                    } else {
+                        // SAFETY: the caller's.
+                        unsafe { lanes_of::<$t>(b.pointer, count) }
+                    };
+                    $math::binary(fun, xs, ys)
+                }
+                _ => false,
+            }
+        }};
+    }
+    if Lane::of(dtype) == Lane::F64 {
+        return of!(f64, double);
+    }
+    let done = of!(f32, single);
+    if done && dtype != DType::F32 {
+        // SAFETY: the caller's.
+        unsafe { lanes_mut::<f32>(dst, count) }.iter_mut().for_each(|x| *x = rounded(*x, dtype));
+    }
+    done
+}
+
+/// As the reference evaluator does it.
+unsafe fn lane_by_lane(
+    m: &Machine,
+    dst: u16,
+    fun: Scalar,
+    dtype: DType,
+    blocks: &[Block],
+    count: usize,
+    (site, mask, lanes): (Option<SiteId>, Option<Src>, usize),
+) {
     let (lane, own) = (Lane::of(dtype), m.own(dst));
     let result = if fun.row().is_test() { Lane::Bool } else { lane };
     for i in 0..count {
         // SAFETY: the caller's.
         let arg = |block: &Block| unsafe { get(lane, block.pointer, if block.uniform { 0 } else { i }) };
-        let value = match (fun.row().float, dtype.is_float(), blocks.as_slice()) {
-            (FloatFn::One(f), true, [a]) => Scalar1::Float(f(arg(a).float())),
-            (FloatFn::Two(f), true, [a, b]) => Scalar1::Float(f(arg(a).float(), arg(b).float())),
-            (FloatFn::Dtype(f), true, [a, b]) => Scalar1::Float(f(dtype, arg(a).float(), arg(b).float())),
-            _ => {
-                let values: Vec<Value> = blocks.iter().map(|block| arg(block).value(dtype)).collect();
-                match fun.eval(Domain::Ieee, dtype, &values) {
-                    Ok(value) => Scalar1::of(&value),
-                    Err(_) => {
-                        let shown = |lane: usize| masked(m, mask, lane);
-                        let asked = if uniform { (0..lanes).any(shown) } else { shown(i) };
-                        if let (Some(site), true) = (site, asked) {
-                            m.fail(i, site, 0);
-                        }
-                        Scalar1::Int(0)
-                    }
-                }
+        let values: Vec<Value> = blocks.iter().map(|block| arg(block).value(dtype)).collect();
+        let value = fun.eval(Domain::Ieee, dtype, &values);
+        if value.is_err()
+            && let Some(site) = site
+        {
+            let asked =
+                if count == 1 { (0..lanes).any(|lane| masked(m, mask, lane)) } else { masked(m, mask, i) };
+            if asked {
+                m.fail(i, site, 0);
             }
-        };
+        }
         // SAFETY: the caller's.
-        unsafe { put(result, dtype, own, i, value) };
+        unsafe { put(result, dtype, own, i, value.map_or(Scalar1::Int(0), |value| Scalar1::of(&value))) };
     }
-    m.set(dst, uniform);
 }
 
 /// One value of any lane.

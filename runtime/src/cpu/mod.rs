@@ -9,6 +9,7 @@
 mod accumulate;
 mod block;
 mod compile;
+pub mod math;
 pub(crate) mod memory;
 mod pass;
 mod pool;
