@@ -43,12 +43,12 @@ fn rest(r: f64) -> f64 {
         z,
         [
             0.666_666_666_666_673_5,
-            0.399_999_999_994_093_47,
-            0.285_714_287_436_673_43,
-            0.222_221_984_283_129,
-            0.181_835_727_141_061_47,
-            0.153_138_115_274_492_84,
-            0.147_986_010_972_606_89,
+            0.399_999_999_994_089_97,
+            0.285_714_287_438_190_6,
+            0.222_221_984_110_986_34,
+            0.181_835_734_701_666_78,
+            0.153_137_994_654_875_63,
+            0.147_986_235_376_943_3,
         ],
     );
     let half_square = 0.5 * r * r;
@@ -72,14 +72,14 @@ fn combine(e: f64, r: f64) -> f64 {
     e.mul_add(LN_2, r + low)
 }
 
-/// Natural logarithm, within 1.1 units of the last place.
+/// Natural logarithm, measured within 0.76 units of the last place.
 #[inline(always)]
 pub fn log(x: f64) -> f64 {
     let (e, m) = split_any(x);
     complete(x, combine(e, m - 1.0))
 }
 
-/// Logarithm to base 2, within 1.1 units of the last place; exact at powers of 2.
+/// Logarithm to base 2, measured within 0.96 units of the last place; exact at powers of 2.
 #[inline(always)]
 pub fn log2(x: f64) -> f64 {
     let (e, m) = split_any(x);
@@ -88,7 +88,7 @@ pub fn log2(x: f64) -> f64 {
     complete(x, e + r.mul_add(LOG2_E, low))
 }
 
-/// Logarithm to base 10, within 1.1 units of the last place.
+/// Logarithm to base 10, measured within 0.92 units of the last place.
 #[inline(always)]
 pub fn log10(x: f64) -> f64 {
     let (e, m) = split_any(x);
@@ -98,7 +98,7 @@ pub fn log10(x: f64) -> f64 {
     complete(x, e.mul_add(LOG10_2, e.mul_add(LOG10_2_REST, low)))
 }
 
-/// `log(1 + x)`, within 1.5 units of the last place.
+/// `log(1 + x)`, measured within 0.77 units of the last place.
 #[inline(always)]
 pub fn log1p(x: f64) -> f64 {
     let u = 1.0 + x;
@@ -115,7 +115,7 @@ pub fn log1p(x: f64) -> f64 {
 /// Beyond, the inverse hyperbolic sine and cosine are the logarithm of twice the argument.
 const LARGE: f64 = 268_435_456.0;
 
-/// Inverse hyperbolic sine, within 2.5 units of the last place:
+/// Inverse hyperbolic sine, measured within 1.58 units of the last place:
 /// `log1p(a + a^2 / (1 + sqrt(a^2 + 1)))`.
 #[inline(always)]
 pub fn asinh(x: f64) -> f64 {
@@ -127,7 +127,7 @@ pub fn asinh(x: f64) -> f64 {
     (log1p(a + more) + twice).copysign(x)
 }
 
-/// Inverse hyperbolic cosine, within 2.5 units of the last place:
+/// Inverse hyperbolic cosine, measured within 2.01 units of the last place:
 /// `log1p(t + sqrt(t^2 + 2 t))` with `t = x - 1`.
 #[inline(always)]
 pub fn acosh(x: f64) -> f64 {
@@ -139,7 +139,7 @@ pub fn acosh(x: f64) -> f64 {
     if t < 0.0 { f64::NAN } else { y }
 }
 
-/// Inverse hyperbolic tangent, within 2.5 units of the last place:
+/// Inverse hyperbolic tangent, measured within 1.80 units of the last place:
 /// `log1p(2 a / (1 - a)) / 2`.
 #[inline(always)]
 pub fn atanh(x: f64) -> f64 {

@@ -1,9 +1,8 @@
 //! Exponentials of `f32` and what is made of them.
 //!
 //! `x = n log 2 + r` with an integer `n` and `|r| <= log(2) / 2`, by Cody and Waite's
-//! reduction with a fused multiply-add, so that `exp(x) = 2^n exp(r)`. All polynomials
-//! are minimax fits of the relative error of the function (Remez exchange in 45 digits),
-//! the first coefficients rounded one after the other and the rest fitted anew.
+//! reduction with a fused multiply-add, so that `exp(x) = 2^n exp(r)`. The
+//! polynomials are minimax fits of the relative error of the function (`fit.py`).
 
 use std::f32::consts::{LN_2, LOG2_E};
 
@@ -54,7 +53,7 @@ pub(super) fn exp_normal(x: f32) -> f32 {
     (1.0 + growth(r)) * power(shifted)
 }
 
-/// `exp(x)`, within 1.01 units of the last place.
+/// `exp(x)`, measured within 1.03 units of the last place.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let x = if x > 89.0 { 89.0 } else { x };
@@ -63,7 +62,7 @@ pub fn exp(x: f32) -> f32 {
     scale(1.0 + growth(r), shifted)
 }
 
-/// `2 ** x`, within 1.01 units of the last place; exact at integers.
+/// `2 ** x`, measured within 0.89 units of the last place; exact at integers.
 #[inline(always)]
 pub fn exp2(x: f32) -> f32 {
     let x = if x > 129.0 { 129.0 } else { x };
@@ -77,7 +76,7 @@ pub fn exp2(x: f32) -> f32 {
     scale(r.mul_add(q, 1.0), shifted)
 }
 
-/// `exp(x) - 1`, within 1.6 units of the last place.
+/// `exp(x) - 1`, measured within 1.49 units of the last place.
 #[inline(always)]
 pub fn expm1(x: f32) -> f32 {
     let c = if x > 89.0 { 89.0 } else { x };
@@ -90,8 +89,8 @@ pub fn expm1(x: f32) -> f32 {
     if x.abs() < 2.0f32.powi(-25) { x } else { y }
 }
 
-/// `1 / (1 + exp(-x))`, within 1.6 units of the last place: with `e = exp(-|x|)`, that is
-/// `1 / (1 + e)` or `e / (1 + e)`, whose rest corrects it.
+/// `1 / (1 + exp(-x))`, measured within 1.49 units of the last place: with `e = exp(-|x|)`,
+/// that is `1 / (1 + e)` or `e / (1 + e)`, whose rest corrects it.
 #[inline(always)]
 pub fn sigmoid(x: f32) -> f32 {
     let a = -x.abs();
@@ -107,14 +106,14 @@ pub fn sigmoid(x: f32) -> f32 {
     rest.mul_add(inverse, quotient)
 }
 
-/// Hyperbolic tangent, within 1.4 units of the last place.
+/// Hyperbolic tangent, measured within 1.42 units of the last place.
 ///
 /// A polynomial below 0.55, `1 - 2 / (exp(2x) + 1)` above.
 #[inline(always)]
 pub fn tanh(x: f32) -> f32 {
     let a = x.abs();
     let z = a * a;
-    let p = polynomial(z, [-0.333_333_16, 0.133_325_44, -0.053_847_54, 0.021_051_291, -0.006_245_254_5]);
+    let p = polynomial(z, [-0.333_333_16, 0.133_325_44, -0.053_847_548, 0.021_050_714, -0.006_242_849]);
     let near = (a * z).mul_add(p, a);
     let bounded = if a > 10.0 { 10.0 } else { a };
     let far = 1.0 - 2.0 / (exp_normal(2.0 * bounded) + 1.0);

@@ -68,8 +68,8 @@ rounded! {
     lgamma
 }
 
-/// Angle of the point with height `x` at `y` along the axis, within 0.51 units of the last
-/// place.
+/// Angle of the point with height `x` at `y` along the axis, within 0.51 units of the
+/// last place.
 #[inline(always)]
 pub fn atan2(x: f32, y: f32) -> f32 {
     double::atan2(f64::from(x), f64::from(y)) as f32

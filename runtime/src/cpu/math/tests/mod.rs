@@ -1,15 +1,17 @@
 //! The functions against the scalar table, and against true values.
 
 mod alike;
-mod double;
 mod narrow;
-mod single;
+mod patterns;
 mod special;
+mod true_values;
 
 use std::fmt;
 
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Scalar, Value};
+
+use super::{double, single};
 
 /// What the table gives at arguments of the dtype.
 fn table(function: Scalar, dtype: DType, args: &[f64]) -> f64 {
@@ -17,6 +19,20 @@ fn table(function: Scalar, dtype: DType, args: &[f64]) -> f64 {
     match function.eval(Domain::Ieee, dtype, &args) {
         Ok(Value::Float(y)) => y,
         other => panic!("{function} of floats is a float: {other:?}"),
+    }
+}
+
+/// What the backend gives at arguments of `f32` or `f64`.
+fn apply(f: Scalar, dtype: DType, args: &[f64]) -> f64 {
+    let y = args.get(1).copied().unwrap_or(0.0);
+    if dtype == DType::F64 {
+        let mut block = [args[0]];
+        assert!(double::unary(f, &mut block) || double::binary(f, &mut block, &[y]));
+        block[0]
+    } else {
+        let mut block = [args[0] as f32];
+        assert!(single::unary(f, &mut block) || single::binary(f, &mut block, &[y as f32]));
+        f64::from(block[0])
     }
 }
 
