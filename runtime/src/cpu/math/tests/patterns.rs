@@ -39,7 +39,7 @@ fn functions_of_one_number_keep_their_bounds() {
 ///
 /// `cargo test --release -p rtv-runtime math -- --ignored --nocapture`
 #[test]
-#[ignore = "takes half an hour"]
+#[ignore = "takes an hour"]
 fn functions_with_polynomials_in_f32_keep_their_bounds_everywhere() {
     let own = |f: &Scalar| (0.52..f64::INFINITY).contains(&ulp_bound(*f, DType::F32));
     for f in functions(1).filter(own) {
