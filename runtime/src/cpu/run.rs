@@ -15,6 +15,7 @@ const PLAIN_OF: i64 = 64 << 10;
 
 thread_local! {
     static SCRATCH: RefCell<Memory> = RefCell::new(Memory::new(0));
+    static ROOM: RefCell<Memory> = RefCell::new(Memory::new(0));
 }
 
 /// Runs all rows. What fails is reported, and the run goes on.
@@ -58,6 +59,26 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     } else {
         pool.run((chunks * pieces) as usize, &task);
     }
+}
+
+/// Runs some rows on the caller's thread.
+pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops::Range<i64>) {
+    with_machine(nest, arrays, failures, |worker| {
+        for row in rows {
+            worker.row(row, None, false);
+        }
+    });
+}
+
+/// Calls `work` with that many bytes that this thread keeps.
+pub fn with_room(bytes: usize, work: impl FnOnce(*mut u8)) {
+    ROOM.with(|room| match room.try_borrow_mut() {
+        Ok(mut memory) => {
+            memory.grow(bytes);
+            work(memory.pointer());
+        }
+        Err(_) => work(Memory::new(bytes).pointer()),
+    });
 }
 
 fn is_plain(nest: &Nest) -> bool {
