@@ -68,7 +68,7 @@ impl Fuzz {
     fn write(&self, number: u64, program: &Program, reporter: &mut Reporter) {
         let stem = self.out.join(format!("fuzz-{}-{number}", self.seed));
         let named: Vec<(String, Tensor)> = program.named_inputs().collect();
-        let arguments = stem.with_extension("npz");
+        let arguments = stem.with_extension("safetensors");
         let tensors: Vec<(&str, &Tensor)> = named.iter().map(|(name, t)| (name.as_str(), t)).collect();
         if !tensors.is_empty()
             && let Err(fault) = io::write(&arguments, &tensors)

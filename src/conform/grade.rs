@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use rtv_runtime::cpu::math::ulp_bound;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Scalar, Value, ulp_distance};
 use rtv_semantics::subst::children;
@@ -54,10 +55,11 @@ impl Grade {
         found.visit(term);
         let any_zero = found.any_zero;
         let grade = match (&found.elementary[..], found.folds, found.roundings) {
-            ([], false, _) => Grade::EXACT,
-            ([one], false, 0) if one.row().ulp < u32::MAX => Grade::ulp(LEAST_ULP.max(one.row().ulp.into())),
-            _ => Grade { ulp: LEAST_ULP, ..Grade::accumulated(dtype, inputs) },
+            ([], false, _) => Some(Grade::EXACT),
+            ([one], false, 0) => units(*one, dtype).map(|units| Grade::ulp(units.max(LEAST_ULP))),
+            _ => None,
         };
+        let grade = grade.unwrap_or_else(|| Grade { ulp: LEAST_ULP, ..Grade::accumulated(dtype, inputs) });
         Grade { any_zero, ..grade }
     }
 
@@ -86,6 +88,12 @@ impl Grade {
         let near = (g - w).abs() <= self.absolute + self.relative * w.abs();
         near || ulp_distance(got, want, dtype).is_some_and(|ulp| ulp <= self.ulp)
     }
+}
+
+/// What the reference and the CPU backend state of a function, together.
+fn units(function: Scalar, dtype: DType) -> Option<u64> {
+    let (table, backend) = (function.row().ulp, ulp_bound(function, dtype));
+    (table < u32::MAX && backend.is_finite()).then(|| (f64::from(table) + backend).ceil() as u64)
 }
 
 /// What a term does to floats.

@@ -7,6 +7,7 @@
 mod cache;
 mod certificates;
 mod cli;
+mod conform;
 mod crosscheck;
 mod facets;
 mod files;

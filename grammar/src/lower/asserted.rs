@@ -191,7 +191,9 @@ impl Lower<'_> {
         let mut lists = entries.iter().any(|entry| entry.has_attr("fold"));
         for param in entries.iter().flat_map(|entry| &entry.def().params) {
             match &param.ty.kind {
-                TypeKind::Tensor { elem: Elem::DType(dtype, _), .. } => drop(dtypes.insert(*dtype)),
+                TypeKind::Tensor { elem: Elem::DType(dtype, _), .. } => {
+                    dtypes.insert(*dtype);
+                }
                 TypeKind::List(_) => lists = true,
                 _ => {}
             }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use rtv_grammar::lower::OuterCall;
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::Output;
 use rtv_runtime::cpu::{Pool, Program as CpuProgram};
@@ -50,20 +51,38 @@ pub enum Expectation {
     Fails(ErrorClass),
 }
 
+/// The side that is not the reference: the results of two runs that must have equal bytes.
+pub type Other = Box<dyn Fn(&OuterCall, &[Array]) -> Result<[Vec<Array>; 2], EvalError>>;
+
 /// Draws programs and runs them on both sides.
 pub struct Fuzzer {
-    pub(super) ours: Ours,
-    one: Pool,
-    two: Pool,
+    ours: Ours,
+    other: Other,
 }
 
 impl Default for Fuzzer {
     fn default() -> Fuzzer {
-        Fuzzer { ours: Ours::reference(), one: Pool::new(1), two: Pool::new(2) }
+        let pools = [Pool::new(1), Pool::new(2)];
+        Fuzzer::against(Box::new(move |call, arrays| on_cpu(call, arrays, &pools)))
     }
 }
 
+/// The runs on the CPU, on the threads of each pool.
+pub fn on_cpu(call: &OuterCall, arrays: &[Array], pools: &[Pool; 2]) -> Result<[Vec<Array>; 2], EvalError> {
+    let decls: Vec<_> = call.inputs.iter().cloned().zip(arrays.iter().map(Array::decl)).collect();
+    let ready = CpuProgram::new(&call.term, &decls)?;
+    let mut results = [Vec::new(), Vec::new()];
+    for (pool, results) in pools.iter().zip(&mut results) {
+        flatten(ready.run_on(arrays, pool)?, results);
+    }
+    Ok(results)
+}
+
 impl Fuzzer {
+    pub fn against(other: Other) -> Fuzzer {
+        Fuzzer { ours: Ours::reference(), other }
+    }
+
     /// The program of a seed.
     pub fn draw(&self, seed: u64) -> Program {
         draw::program(&self.ours, seed)
@@ -106,16 +125,7 @@ impl Fuzzer {
         let call = self.ours.elaborate(&question).ok()?;
         let arrays = program.inputs().map(|t| Array::from_tensor(t).expect("invariant: IEEE tensors"));
         let arrays: Vec<Array> = arrays.collect();
-        let decls: Vec<_> = call.inputs.iter().cloned().zip(arrays.iter().map(Array::decl)).collect();
-        let run = || -> Result<[Vec<Array>; 2], EvalError> {
-            let ready = CpuProgram::new(&call.term, &decls)?;
-            let mut results = [Vec::new(), Vec::new()];
-            for (pool, results) in [&self.one, &self.two].into_iter().zip(&mut results) {
-                flatten(ready.run_on(&arrays, pool)?, results);
-            }
-            Ok(results)
-        };
-        match (catch_unwind(AssertUnwindSafe(run)), expected) {
+        match (catch_unwind(AssertUnwindSafe(|| (self.other)(&call, &arrays))), expected) {
             (Err(_), _) => Some(Difference::Panic),
             (Ok(Err(error)), Expectation::Fails(class)) => {
                 let text = || format!("an error of class {class:?} is {:?} on cpu: {error}", error.class);

@@ -16,7 +16,7 @@ mod value;
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::tensor::Tensor;
 
-pub use check::{Difference, Fuzzer};
+pub use check::{Difference, Fuzzer, Other, on_cpu};
 
 /// One `let`, with how errors of its operands pass through it.
 #[derive(Clone, Debug)]
