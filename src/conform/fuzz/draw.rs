@@ -13,7 +13,7 @@ use crate::conform::Ours;
 /// Steps of a program, at most.
 const MAX_STEPS: usize = 20;
 /// Elements of one value, at most.
-const MAX_ELEMENTS: usize = 30_000;
+const MAX_ELEMENTS: usize = 10_000;
 /// Draws for one step that do not fit, at most.
 const MAX_DRAWS: usize = 12;
 
@@ -32,7 +32,7 @@ pub struct Draft<'a> {
 
 pub fn program(ours: &Ours, seed: u64) -> Program {
     let mut sampler = Sampler::new(seed);
-    let (hostile, large) = (sampler.below(2) == 0, sampler.below(8) == 0);
+    let (hostile, large) = (sampler.below(2) == 0, sampler.below(12) == 0);
     let (program, values) = (Program::default(), Vec::new());
     let mut draft = Draft { ours, sampler, hostile, large, program, values };
     draft.fill();

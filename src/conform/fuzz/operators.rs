@@ -39,6 +39,9 @@ pub const FAMILIES: [Family; 25] = [
     product,
 ];
 
+/// Products and sums of one step, at most: the reference does them one by one.
+const MAX_WORK: usize = 1 << 20;
+
 fn step(text: impl Into<String>, operands: &[usize], carry: Carry, own: Own) -> Option<Step> {
     Some(Step { text: text.into(), operands: operands.to_vec(), carry, own })
 }
@@ -339,8 +342,9 @@ fn along_axis(draft: &mut Draft<'_>) -> Option<Step> {
     let (axis, extent) = draft.axis(x)?;
     let float = float(draft.tensor(x));
     let finite = "where(isfinite(a0), abs(a0), 0.0)";
+    let work = extent * draft.tensor(x).numel();
     match draft.sampler.below(6) {
-        0 | 1 => {
+        0 | 1 if work <= MAX_WORK => {
             let own = if float {
                 Own::Sum(format!("cumsum({finite}, {axis}) * {}.0", extent + 8))
             } else {
@@ -370,6 +374,9 @@ fn product(draft: &mut Draft<'_>) -> Option<Step> {
         0 => vec![inner],
         _ => vec![inner, draft.extent()],
     };
+    if draft.tensor(x).numel() * other.last()? > MAX_WORK {
+        return None;
+    }
     let y = draft.of(dtype, &other);
     let finite = |k: usize| format!("where(isfinite(a{k}), abs(a{k}), 0.0)");
     let own = match dtype.is_float() {
