@@ -16,7 +16,7 @@ use crate::loops::{ArrayId, SiteId};
 
 use super::accumulate;
 use super::math::{double, single};
-use super::pass::{Address, BLOCK, Binary, Buffer, Check, Lane, Op, Src, Unary};
+use super::pass::{Address, BLOCK, Binary, Buffer, Check, Lane, Op, Src, TILE, Unary};
 
 /// Where a run failed first: kernels run in order, and within one the place counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,6 +86,8 @@ pub struct Machine<'a> {
     pub registers: Vec<Block>,
     pub slots: Vec<u64>,
     pub rows: Vec<*mut u8>,
+    /// The rows of the tiles that this row reads.
+    pub tiles: Vec<*mut u8>,
     /// The index of each dimension; of the lanes, where the block starts.
     pub index: Vec<i64>,
     pub lane: usize,
@@ -138,10 +140,10 @@ impl Machine<'_> {
     pub fn address(&self, address: &Address) -> (i64, i64) {
         let mut sum = address.base;
         for (factor, index) in address.factors.iter().zip(&self.index) {
-            sum += factor * index;
+            sum = sum.wrapping_add(factor.wrapping_mul(*index));
         }
         for (slot, factor) in &address.slots {
-            sum += factor * self.slots[*slot as usize] as i64;
+            sum = sum.wrapping_add(factor.wrapping_mul(self.slots[*slot as usize] as i64));
         }
         (sum, address.factors[self.lane])
     }
@@ -259,9 +261,18 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
                 let count = if factor == 0 { 1 } else { lanes };
                 let block = lanes_mut::<i64>(m.own(*dst), count);
                 for (i, value) in block.iter_mut().enumerate() {
-                    *value = base + factor * i as i64;
+                    *value = base.wrapping_add(factor.wrapping_mul(i as i64));
                 }
                 m.set(*dst, factor == 0);
+            }
+            Op::Sign { dst, fun, address } => {
+                let (base, factor) = m.address(address);
+                let count = if factor == 0 { 1 } else { lanes };
+                let even = sign(lanes_mut::<u8>(m.own(*dst), count), *fun, base, factor);
+                m.set(*dst, even);
+            }
+            Op::Tile { dst, number } => {
+                m.registers[*dst as usize] = Block { pointer: m.tiles[*number as usize], uniform: false };
             }
             Op::Load { dst, buffer, dtype, address, checks, mask } => {
                 if checks.is_empty() {
@@ -335,6 +346,49 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
             }
         }
     }
+}
+
+/// Whether `base + factor * lane` compares to 0 as asked, for each lane; returns whether
+/// the first lane stands for all.
+fn sign(lanes: &mut [u8], fun: Binary, base: i64, factor: i64) -> bool {
+    let count = lanes.len() as i64;
+    // The lanes from the first to before the second have `inside`, the others not.
+    let (first, end, inside) = match fun {
+        Binary::Ge => at_least_zero(base, factor, count, true),
+        Binary::Lt => at_least_zero(base, factor, count, false),
+        Binary::Le => at_least_zero(-base, -factor, count, true),
+        Binary::Gt => at_least_zero(-base, -factor, count, false),
+        _ => {
+            let equal = match factor {
+                0 if base == 0 => (0, count),
+                0 => (0, 0),
+                f => {
+                    let (base, f) = (i128::from(base), i128::from(f));
+                    let lane = if base % f == 0 { -base / f } else { -1 };
+                    if (0..count.into()).contains(&lane) { (lane as i64, lane as i64 + 1) } else { (0, 0) }
+                }
+            };
+            (equal.0, equal.1, fun == Binary::Eq)
+        }
+    };
+    if first >= end || (first == 0 && end == count) {
+        lanes[0] = u8::from(inside == (first < end));
+        return true;
+    }
+    lanes.fill(u8::from(!inside));
+    lanes[first as usize..end as usize].fill(u8::from(inside));
+    false
+}
+
+/// The lanes at which `base + factor * lane >= 0`, within `0..count`.
+fn at_least_zero(base: i64, factor: i64, count: i64, inside: bool) -> (i64, i64, bool) {
+    let (first, end) = match factor {
+        0 => (0, if base >= 0 { count } else { 0 }),
+        f if f > 0 => (if base >= 0 { 0 } else { (-base + f - 1) / f }, count),
+        f => (0, if base < 0 { 0 } else { base / -f + 1 }),
+    };
+    let first = first.min(count);
+    (first, end.clamp(first, count), inside)
 }
 
 /// What a load reads into which register.
@@ -1098,4 +1152,72 @@ pub unsafe fn store_lanes(
     let src = Block { pointer: lanes, uniform: false };
     // SAFETY: the caller's.
     unsafe { store(m, Buffer::Array(array), dtype, place.0, place.1, src, count) }
+}
+
+/// Makes a tile: `rows` by `lanes` elements of memory from `place` on, a row after the
+/// other, [`TILE`] lanes apart. Rows are neighbours in memory, lanes are `factor` apart.
+///
+/// # Safety
+/// The elements lie within the array, and `into` has room for a tile.
+pub unsafe fn transpose(
+    m: &Machine,
+    (buffer, dtype, place): (Buffer, DType, i64),
+    factor: i64,
+    rows: usize,
+    lanes: usize,
+    into: *mut u8,
+) {
+    let memory = m.buffer(buffer).wrapping_offset(place as isize * width(dtype) as isize);
+    // SAFETY: the caller's.
+    unsafe { transpose_from(memory, dtype, factor, rows, lanes, into) }
+}
+
+vectors! {
+    unsafe fn transpose_from(memory: *mut u8, dtype: DType, factor: i64, rows: usize, lanes: usize, into: *mut u8) {
+        let lane = Lane::of(dtype).width();
+        macro_rules! plain {
+            ($t:ty) => {{
+                const SIDE: usize = 8;
+                let (from, into) = (memory.cast::<$t>(), into.cast::<$t>());
+                let (full_rows, full_lanes) = (rows / SIDE * SIDE, lanes / SIDE * SIDE);
+                for first in (0..full_lanes).step_by(SIDE) {
+                    for row in (0..full_rows).step_by(SIDE) {
+                        let mut square = [[<$t>::default(); SIDE]; SIDE];
+                        for i in 0..SIDE {
+                            // SAFETY: the caller's.
+                            let line = unsafe {
+                                &*from.offset((first + i) as isize * factor as isize + row as isize).cast::<[$t; SIDE]>()
+                            };
+                            for j in 0..SIDE {
+                                square[j][i] = line[j];
+                            }
+                        }
+                        for (j, line) in square.iter().enumerate() {
+                            // SAFETY: the caller's.
+                            unsafe { *into.add((row + j) * TILE + first).cast::<[$t; SIDE]>() = *line };
+                        }
+                    }
+                }
+                for at in 0..lanes {
+                    let left = if at < full_lanes { full_rows } else { 0 };
+                    for row in left..rows {
+                        // SAFETY: the caller's.
+                        unsafe { *into.add(row * TILE + at) = *from.offset(at as isize * factor as isize + row as isize) };
+                    }
+                }
+            }};
+        }
+        match dtype {
+            DType::F32 | DType::I32 => plain!(u32),
+            DType::F64 | DType::I64 => plain!(u64),
+            DType::Bool => plain!(u8),
+            _ => {
+                for row in 0..rows {
+                    let from = memory.wrapping_add(row * width(dtype));
+                    // SAFETY: the caller's.
+                    unsafe { widen(into.add(row * TILE * lane), from, dtype, factor, lanes) };
+                }
+            }
+        }
+    }
 }
