@@ -93,6 +93,27 @@ pub struct Machine<'a> {
     pub lane: usize,
     /// The number of the row, for the order of failures.
     pub row: u64,
+    pub mode: Mode,
+    /// The slots that rows change: a value for each row of a batch, and for each lane.
+    pub batched: Vec<Option<BatchedSlot>>,
+}
+
+/// What lanes are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Those of one row.
+    Row,
+    /// Rows: what is done once a row is done for a batch of them.
+    Across,
+    /// Those of several short rows, one after the other.
+    Batch { rows: usize, length: usize, dim: usize },
+}
+
+/// A value of each row of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchedSlot {
+    pub across: *mut u8,
+    pub lanes: *mut u8,
 }
 
 /// A function compiled twice: for AVX2 with FMA, and for any machine.
@@ -161,6 +182,12 @@ impl Machine<'_> {
         match src {
             Src::Reg(reg) => self.registers[reg as usize],
             Src::Slot(slot) => {
+                if self.mode != Mode::Row
+                    && let Some(slot) = self.batched[slot as usize]
+                {
+                    let pointer = if self.mode == Mode::Across { slot.across } else { slot.lanes };
+                    return Block { pointer, uniform: false };
+                }
                 Block { pointer: (&raw const self.slots[slot as usize]).cast_mut().cast(), uniform: true }
             }
         }
@@ -253,6 +280,12 @@ unsafe fn spread<T: Copy>(block: Block, room: *mut u8, count: usize) -> *const u
 }
 
 unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
+    if let Mode::Batch { rows, length, dim } = m.mode
+        // SAFETY: the caller's.
+        && unsafe { step_of_rows(m, op, rows, length, dim) }
+    {
+        return;
+    }
     // SAFETY, for all of it: the caller's blocks and addresses.
     unsafe {
         match op {
@@ -340,12 +373,88 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
             }
             Op::Save { slot, lane, src } => {
                 let value = m.source(*src);
+                if m.mode == Mode::Across {
+                    let slot = m.batched[*slot as usize].expect("invariant: rows change it");
+                    let from = spread_any(*lane, value, slot.across, lanes);
+                    std::ptr::copy(from, slot.across, lanes * lane.width());
+                    return;
+                }
                 let mut bits = 0u64;
                 std::ptr::copy_nonoverlapping(value.pointer, (&raw mut bits).cast(), lane.width());
                 m.slots[*slot as usize] = bits;
             }
         }
     }
+}
+
+/// A step that looks at addresses, row by row of a batch; returns whether it is one.
+unsafe fn step_of_rows(m: &mut Machine, op: &Op, rows: usize, length: usize, dim: usize) -> bool {
+    let each = |address: &Address, m: &Machine| {
+        let (base, factor) = m.address(address);
+        (base, factor, address.factors[dim])
+    };
+    // SAFETY, for all of it: the caller's.
+    unsafe {
+        match op {
+            Op::Index { dst, address } => {
+                let (base, factor, by_row) = each(address, m);
+                let lanes = lanes_mut::<i64>(m.own(*dst), rows * length);
+                for (at, lane) in lanes.iter_mut().enumerate() {
+                    *lane = base + by_row * (at / length) as i64 + factor * (at % length) as i64;
+                }
+                m.set(*dst, false);
+            }
+            Op::Sign { dst, fun, address } => {
+                let (base, factor, by_row) = each(address, m);
+                let lanes = lanes_mut::<u8>(m.own(*dst), rows * length);
+                for (row, lanes) in lanes.chunks_exact_mut(length).enumerate() {
+                    if sign(lanes, *fun, base + by_row * row as i64, factor) {
+                        lanes.fill(lanes[0]);
+                    }
+                }
+                m.set(*dst, false);
+            }
+            Op::Load { dst, buffer: Buffer::Row(row), .. } => {
+                m.registers[*dst as usize] = Block { pointer: m.rows[*row as usize], uniform: false };
+            }
+            Op::Load { dst, buffer, dtype, address, .. } => {
+                let (base, factor, by_row) = each(address, m);
+                let memory = m.buffer(*buffer).wrapping_offset(base as isize * width(*dtype) as isize);
+                if is_plain(*dtype) && factor == 1 && by_row == length as i64 {
+                    m.registers[*dst as usize] = Block { pointer: memory, uniform: false };
+                    return true;
+                }
+                let line = length * Lane::of(*dtype).width();
+                for row in 0..rows {
+                    let from =
+                        memory.wrapping_offset((row as i64 * by_row) as isize * width(*dtype) as isize);
+                    widen(m.own(*dst).add(row * line), from, *dtype, factor, length);
+                }
+                m.set(*dst, false);
+            }
+            Op::Store { buffer: Buffer::Row(row), dtype, src, .. } => {
+                store_at(m.rows[*row as usize], *dtype, 1, m.source(*src), rows * length);
+            }
+            Op::Store { buffer, dtype, address, src } => {
+                let (base, factor, by_row) = each(address, m);
+                let memory = m.buffer(*buffer).wrapping_offset(base as isize * width(*dtype) as isize);
+                let src = m.source(*src);
+                if factor == 1 && by_row == length as i64 {
+                    store_at(memory, *dtype, 1, src, rows * length);
+                    return true;
+                }
+                let line = if src.uniform { 0 } else { length * Lane::of(*dtype).width() };
+                for row in 0..rows {
+                    let into =
+                        memory.wrapping_offset((row as i64 * by_row) as isize * width(*dtype) as isize);
+                    let src = Block { pointer: src.pointer.add(row * line), uniform: src.uniform };
+                    store_at(into, *dtype, factor, src, length);
+                }
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Whether `base + factor * lane` compares to 0 as asked, for each lane; returns whether
@@ -1099,7 +1208,11 @@ unsafe fn put(lane: Lane, dtype: DType, pointer: *mut u8, at: usize, value: Scal
 /// # Safety
 /// `room` has a block of lanes.
 pub unsafe fn lanes_to_reduce(m: &Machine, src: Src, lane: Lane, room: *mut u8, lanes: usize) -> *const u8 {
-    let block = m.source(src);
+    // SAFETY: the caller's.
+    unsafe { spread_any(lane, m.source(src), room, lanes) }
+}
+
+unsafe fn spread_any(lane: Lane, block: Block, room: *mut u8, lanes: usize) -> *const u8 {
     // SAFETY: the caller's.
     unsafe {
         match lane.width() {
@@ -1107,6 +1220,28 @@ pub unsafe fn lanes_to_reduce(m: &Machine, src: Src, lane: Lane, room: *mut u8, 
             4 => spread::<u32>(block, room, lanes),
             _ => spread::<u64>(block, room, lanes),
         }
+    }
+}
+
+/// Writes the value of each row of a batch to all lanes of the row.
+///
+/// # Safety
+/// The slot has room for both.
+pub unsafe fn expand(slot: BatchedSlot, lane_width: usize, rows: usize, length: usize) {
+    macro_rules! each {
+        ($t:ty) => {{
+            // SAFETY: the caller's.
+            let (from, into) =
+                unsafe { (lanes_of::<$t>(slot.across, rows), lanes_mut::<$t>(slot.lanes, rows * length)) };
+            for (value, lanes) in from.iter().zip(into.chunks_exact_mut(length)) {
+                lanes.fill(*value);
+            }
+        }};
+    }
+    match lane_width {
+        1 => each!(u8),
+        4 => each!(u32),
+        _ => each!(u64),
     }
 }
 

@@ -26,6 +26,7 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     registers::merge_dims(&mut nest);
     nest.in_place = registers::in_place(&nest);
     registers::tile(&mut nest);
+    nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
     nest
 }
@@ -138,6 +139,7 @@ impl<'a> Compiler<'a> {
             rows: self.rows,
             in_place: Vec::new(),
             tiled: None,
+            batched: None,
         }
     }
 

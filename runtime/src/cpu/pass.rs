@@ -284,4 +284,7 @@ pub struct Nest {
     /// Arrays whose place a result may take: it is read only where it was read.
     pub in_place: Vec<(ArrayId, ArrayId)>,
     pub tiled: Option<Tiled>,
+    /// Rows are short and alike: several are run at a time. The slots that rows change,
+    /// with the width of their lanes.
+    pub batched: Option<Vec<(Slot, usize)>>,
 }

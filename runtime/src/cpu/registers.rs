@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::loops::ArrayId;
 
-use super::pass::{Accumulator, Address, Buffer, Extent, Into, Nest, Op, Reg, Src, Tiled};
+use super::pass::{Accumulator, Address, Buffer, Extent, Into, Lane, Nest, Op, Reg, Slot, Src, Tiled};
 
 /// Joins dimensions that every address runs through as through one.
 pub fn merge_dims(nest: &mut Nest) {
@@ -136,6 +136,45 @@ pub fn tile(nest: &mut Nest) {
     if !loads.is_empty() {
         nest.tiled = Some(Tiled { dim, loads });
     }
+}
+
+/// The longest row that is run together with others.
+const SHORT: i64 = 64;
+
+/// The slots that rows change, with the width of their lanes, if rows are short and no
+/// step needs to know which one it is in.
+pub fn batch(nest: &Nest) -> Option<Vec<(Slot, usize)>> {
+    let Extent::Constant(length) = nest.dims[nest.lane] else { return None };
+    let reduces = nest.passes.iter().any(|pass| !pass.accumulators.is_empty());
+    let along = nest.lane == nest.outer && nest.lane + 1 == nest.dims.len() && nest.outer > 0;
+    let constant = nest.dims.iter().all(|dim| matches!(dim, Extent::Constant(_)));
+    if !reduces || !along || !constant || !(1..=SHORT).contains(&length) {
+        return None;
+    }
+    let mut slots = Vec::new();
+    for pass in &nest.passes {
+        for accumulator in &pass.accumulators {
+            let Into::Slot(slot) = accumulator.into else { return None };
+            slots.push((slot, Lane::of(accumulator.dtype).width()));
+        }
+    }
+    let code = nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
+    for op in code {
+        match op {
+            Op::Save { slot, lane, .. } => slots.push((*slot, lane.width())),
+            Op::Index { address, .. } | Op::Sign { address, .. } | Op::Store { address, .. }
+                if address.slots.is_empty() => {}
+            Op::Load { address, checks, .. } if address.slots.is_empty() && checks.is_empty() => {}
+            Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Select { .. }
+            | Op::Cast { .. }
+            | Op::Narrow { .. } => {}
+            Op::Table { site: None, .. } => {}
+            _ => return None,
+        }
+    }
+    Some(slots)
 }
 
 /// Gives registers anew, so that one whose value is used up serves again; never for the

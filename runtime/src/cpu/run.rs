@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::accumulate::{self, RUNNING};
-use super::block::{self, Arrays, Failures, Machine};
+use super::block::{self, Arrays, BatchedSlot, Failures, Machine, Mode};
 use super::memory::Memory;
 use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, Tiled};
 use super::pool::Pool;
@@ -52,9 +52,7 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
         let lanes = (piece_at * piece, ((piece_at + 1) * piece).min(length));
         let range = chunk * together..((chunk + 1) * together).min(rows);
         with_machine(nest, arrays, failures, |worker| {
-            for row in range {
-                worker.row(row, if pieces == 1 { None } else { Some(lanes) }, columns);
-            }
+            worker.rows(range, if pieces == 1 { None } else { Some(lanes) }, columns);
         });
     };
     if rows.saturating_mul(inner) < SMALL {
@@ -98,9 +96,7 @@ fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, po
 /// Runs some rows on the caller's thread.
 pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops::Range<i64>) {
     with_machine(nest, arrays, failures, |worker| {
-        for row in rows {
-            worker.row(row, None, false);
-        }
+        worker.rows(rows, None, false);
     });
 }
 
@@ -139,6 +135,8 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         .iter()
         .map(|dim| if let Extent::Constant(extent) = dim { *extent } else { 0 })
         .product();
+    // Of a batch, all rows are kept.
+    let lanes = if nest.batched.is_some() { BLOCK as i64 } else { lanes };
     let row_bytes = (lanes.max(0) as usize * 8).next_multiple_of(64) + 64;
     let blocks = (nest.registers + most) * BLOCK * 8;
     SCRATCH.with(|scratch| {
@@ -154,7 +152,9 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         };
         let tile_count = nest.tiled.as_ref().map_or(0, |tiled| tiled.loads.len());
         let rows_end = blocks + nest.rows.len() * row_bytes;
-        memory.grow(rows_end + tile_count * TILE * TILE * 8);
+        let tiles_end = rows_end + tile_count * TILE * TILE * 8;
+        let changed = nest.batched.as_deref().unwrap_or_default();
+        memory.grow(tiles_end + 2 * changed.len() * BLOCK * 8);
         let scratch = memory.pointer();
         // SAFETY: all within what was asked for.
         let (states, rows, tiles) = unsafe {
@@ -162,6 +162,11 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             let rows = (0..nest.rows.len()).map(|at| rows.add(at * row_bytes)).collect();
             (scratch.add(nest.registers * BLOCK * 8), rows, scratch.add(rows_end))
         };
+        let mut batched = vec![None; nest.slots.len()];
+        for (at, (slot, _)) in changed.iter().enumerate() {
+            let block = |number: usize| scratch.wrapping_add(tiles_end + number * BLOCK * 8);
+            batched[*slot as usize] = Some(BatchedSlot { across: block(2 * at), lanes: block(2 * at + 1) });
+        }
         let empty = block::Block { pointer: scratch, uniform: true };
         let machine = Machine {
             arrays,
@@ -174,13 +179,82 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             index: vec![0; nest.dims.len()],
             lane: nest.lane,
             row: 0,
+            mode: Mode::Row,
+            batched,
         };
         work(&mut Worker { nest, machine, states, tiles });
     });
 }
 
 impl Worker<'_> {
-    fn row(&mut self, row: i64, lanes: Option<(i64, i64)>, columns: bool) {
+    fn rows(&mut self, range: std::ops::Range<i64>, lanes: Option<(i64, i64)>, columns: bool) {
+        let mut row = range.start;
+        while row < range.end {
+            self.go_to(row);
+            row += match (&self.nest.batched, &self.nest.dims[self.nest.lane]) {
+                (Some(slots), Extent::Constant(length)) => {
+                    let dim = self.nest.outer - 1;
+                    let left = self.extent(dim) - self.machine.index[dim];
+                    let rows = left.min(range.end - row).min(BLOCK as i64 / length);
+                    self.batch(slots, rows as usize, *length as usize);
+                    rows
+                }
+                _ => {
+                    self.row(lanes, columns);
+                    1
+                }
+            };
+        }
+    }
+
+    /// Some short rows at a time: what is done once a row is done with rows as lanes.
+    fn batch(&mut self, slots: &[(u16, usize)], rows: usize, length: usize) {
+        let (nest, dim) = (self.nest, self.nest.outer - 1);
+        for pass in &nest.passes {
+            self.machine.index[nest.lane] = 0;
+            (self.machine.mode, self.machine.lane) = (Mode::Across, dim);
+            // SAFETY: the code is that of the nest, the rows are in range.
+            unsafe { block::run(&mut self.machine, &pass.before, rows) };
+            for (slot, width) in slots {
+                let slot = self.machine.batched[*slot as usize].expect("invariant: rows change it");
+                // SAFETY: the slot has a block for each.
+                unsafe { block::expand(slot, *width, rows, length) };
+            }
+            (self.machine.mode, self.machine.lane) = (Mode::Batch { rows, length, dim }, nest.lane);
+            // SAFETY: as above.
+            unsafe { block::run(&mut self.machine, &pass.code, rows * length) };
+            for accumulator in &pass.accumulators {
+                self.reduce_batch(accumulator, rows, length);
+            }
+        }
+        (self.machine.mode, self.machine.lane) = (Mode::Across, dim);
+        // SAFETY: as above.
+        unsafe { block::run(&mut self.machine, &nest.after, rows) };
+        (self.machine.mode, self.machine.lane) = (Mode::Row, nest.lane);
+    }
+
+    fn reduce_batch(&mut self, accumulator: &Accumulator, rows: usize, length: usize) {
+        let (op, dtype, lane) = (accumulator.op, accumulator.dtype, Lane::of(accumulator.dtype));
+        let Into::Slot(slot) = accumulator.into else { unreachable!("invariant: of rows") };
+        let across = self.machine.batched[slot as usize].expect("invariant: rows change it").across;
+        // SAFETY: blocks hold all lanes of the batch, and the running values.
+        unsafe {
+            let lanes =
+                block::lanes_to_reduce(&self.machine, accumulator.src, lane, self.state(1), rows * length);
+            for row in 0..rows {
+                accumulate::start(op, dtype, self.state(0), RUNNING);
+                block::reduce(op, lane, self.state(0), lanes.add(row * length * lane.width()), length, true);
+                let bits = block::narrowed(accumulate::finish(op, lane, self.state(0)), dtype);
+                std::ptr::copy_nonoverlapping(
+                    (&raw const bits).cast(),
+                    across.add(row * lane.width()),
+                    lane.width(),
+                );
+            }
+        }
+    }
+
+    fn go_to(&mut self, row: i64) {
         self.machine.row = row as u64;
         let mut rest = row;
         for dim in (0..self.nest.outer).rev() {
@@ -189,6 +263,9 @@ impl Worker<'_> {
                 rest /= extent;
             }
         }
+    }
+
+    fn row(&mut self, lanes: Option<(i64, i64)>, columns: bool) {
         let nest = self.nest;
         for pass in &nest.passes {
             self.machine.index[nest.outer..].fill(0);
