@@ -19,7 +19,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
-use rtv_semantics::term::{Binder, Form, Fun, Term};
+use rtv_semantics::term::{Binder, Form, Fun, Monoid, Term};
 use rtv_smt::{Algebra, Monomial};
 use std::collections::BTreeSet;
 
@@ -58,10 +58,14 @@ impl Check<'_, '_> {
         dtype: DType,
         facts: &[Cond],
     ) -> Result<(), Why> {
+        let mut expanded = Vec::new();
+        for monomial in monomials {
+            expanded.extend(self.expanded(monomial, algebra, facts)?);
+        }
         let mut form = |all: Vec<Monomial>| -> Vec<Monomial> {
             all.into_iter().map(|monomial| self.formed(monomial, algebra, dtype, facts)).collect()
         };
-        let (monomials, mut open) = (form(monomials), form(result));
+        let (monomials, mut open) = (form(expanded), form(result));
         let mut rest = Vec::new();
         for monomial in monomials {
             match (0..open.len()).find(|&k| self.same_monomial(&monomial, &open[k], facts)) {
@@ -92,6 +96,32 @@ impl Check<'_, '_> {
             true => Ok(()),
             false => fail("each monomial in the result, and no others"),
         }
+    }
+
+    /// The monomial as several, where a factor of it is a sum, as `exp(log(a + b))` is, or a
+    /// number.
+    fn expanded(
+        &mut self,
+        monomial: Monomial,
+        algebra: Algebra,
+        facts: &[Cond],
+    ) -> Result<Vec<Monomial>, Why> {
+        let is_sum = |factor: &Term| match factor.form() {
+            Form::Reduce(reduce) => reduce.op == Monoid::Sum,
+            Form::Call(Fun::Scalar(Scalar::Div), args) => ratio(args).is_some(),
+            Form::Call(Fun::Scalar(fun), _) => matches!(fun, Scalar::Add | Scalar::Mul),
+            _ => false,
+        };
+        if algebra != Algebra::Ring || !monomial.factors.iter().any(is_sum) {
+            return Ok(vec![monomial]);
+        }
+        let inside = [facts, &ranges(&monomial.binders), &monomial.guards].concat();
+        let (sums, factors): (Vec<Term>, Vec<Term>) = monomial.factors.into_iter().partition(is_sum);
+        let mut all = vec![Monomial { factors, ..monomial }];
+        for sum in sums {
+            all = product(&all, &self.flat(&sum, Algebra::Ring, &inside)?)?;
+        }
+        Ok(all)
     }
 
     /// The form in which monomials are compared.

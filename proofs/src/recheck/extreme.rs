@@ -102,7 +102,6 @@ impl Check<'_, '_> {
         facts: &[Cond],
     ) -> Result<(Vec<Monomial>, Option<Term>), Why> {
         let span = rest.span();
-        let alone = |term: Term| (vec![monomial(BigRational::one(), vec![term.clone()])], Some(term));
         let Some(Mapped { extreme, reading }) = mapped else {
             let cond = Cond::and(whole.guards.iter().cloned());
             let body = match cond {
@@ -111,7 +110,7 @@ impl Check<'_, '_> {
                     Term::if_(Term::cond(&cond, span), rest.clone(), op.neutral(rest.dtype(), span), span)
                 }
             };
-            return Ok(alone(Term::reduce(op, whole.binders.clone(), body, span)));
+            return Ok(self.alone(Term::reduce(op, whole.binders.clone(), body, span), facts));
         };
         let Form::Call(Fun::Scalar(fun), args) = rest.form() else { return fail("a function") };
         let [argument] = args.as_slice() else { return fail("a function of one number") };
@@ -126,8 +125,13 @@ impl Check<'_, '_> {
         let image = Term::scalar(*fun, vec![self.combined(&inner, extreme, facts)?], span);
         match reading {
             Some(reading) => Ok((self.read(&image, Algebra::Ring, reading, facts)?, None)),
-            None => Ok(alone(image)),
+            None => Ok(self.alone(image, facts)),
         }
+    }
+
+    fn alone(&mut self, term: Term, facts: &[Cond]) -> (Vec<Monomial>, Option<Term>) {
+        let infinite = (!self.finite(&term, facts)).then(|| term.clone());
+        (vec![monomial(BigRational::one(), vec![term])], infinite)
     }
 
     /// Whether a term that may be infinite is one factor of one monomial, under no condition.
