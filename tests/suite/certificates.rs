@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::folder::{Folder, Run, root};
 
 const CLAIMS: &str = "rtl 1.0
@@ -102,4 +104,23 @@ fn what_is_no_solver_is_no_second_one() {
         assert_eq!(run.code, Some(2), "{command}: {}", run.out);
         assert!(run.err.contains("R0826"), "{command}: {}", run.err);
     }
+}
+
+#[test]
+fn what_became_of_certificates_is_told_as_fields() {
+    let folder = project("certificates-fields");
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    let rows = folder.run(&["verify-cert", "--format", "json"]).rows();
+    let accepted = |row: &&Value| row["reason"] == "certificate" && row["verdict"] == "accepted";
+    let names: Vec<&str> = rows.iter().filter(accepted).filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, ["doubled", "multiple_of_sum", "sum_of_flip"]);
+    let sums = rows.last().expect("a last row");
+    assert_eq!((&sums["reason"], &sums["accepted"]), (&json!("certificates"), &json!(3)));
+    assert!(sums["questions"].is_u64() && sums["second_solver"].is_null(), "{sums}");
+    // The one that is gone is a row of its own, beside the diagnostic.
+    fs::remove_file(folder.path("ledger/a.certificates")).expect("certificates beside the ledger");
+    let rows = folder.run(&["verify-cert", "--format", "json"]).rows();
+    let rejected = |row: &&Value| row["verdict"] == "rejected" && row["why"] == "it is not there";
+    assert_eq!(rows.iter().filter(rejected).count(), 3, "{rows:?}");
+    assert!(rows.iter().any(|row| row["code"] == "R0825"), "{rows:?}");
 }

@@ -47,14 +47,14 @@ rule sum_of_quotients[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
 rule amax_of_falling_exp[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
   amax(exp(c - 2 * x), 0) => exp(c - 2 * amin(x, 0))
 }
-rule logsumexp_of_shift[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
-  logsumexp(x + c, 0) => logsumexp(x, 0) + c
+rule log_of_multiple[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  log(sum(exp(x + c))) => log(sum(exp(x))) + c
 }
 rule mean_of_two_parts[N](x: f32[N], a: size) requires 1 <= a, a < N upto real {
   (f32(a) * mean(x[:a]) + f32(N - a) * mean(x[a:])) / f32(N) => mean(x)
 }
-rule var_of_two(x: f32[2]) upto real {
-  var(x, 0) => square(x[0] - x[1]) / 2
+rule mean_of_two(x: f32[2]) upto real {
+  mean(x) => x[0] / 2 + x[1] / 2
 }
 ";
 
