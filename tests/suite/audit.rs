@@ -10,6 +10,8 @@ use crate::folder::Folder;
 const CLAIMS: &str = "rtl 1.0
 rule doubled[N](x: i32[N]) { x + x => x * 2 }
 
+rule turned_twice[N](x: i32[N]) { flip(flip(x, 0), 0) => x }
+
 #: expect refuted value
 rule wrong[N](x: i32[N]) { x + 1 => x }
 
@@ -38,7 +40,7 @@ fn what_verdicts_rest_on_is_told_as_fields() {
     let rows = folder.run(&["audit", "--format", "json"]).rows();
     let sums = rows.iter().find(|row| row["reason"] == "audit").expect("a row of sums");
     let wanted =
-        [("without-solver", 1), ("with-solver", 0), ("refuted", 1), ("passed", 1), ("not-in-ledger", 1)];
+        [("without-solver", 1), ("with-solver", 1), ("refuted", 1), ("passed", 1), ("not-in-ledger", 1)];
     for (class, count) in wanted {
         assert_eq!(sums["claims"][class], json!(count), "{class}: {sums}");
     }
@@ -46,8 +48,10 @@ fn what_verdicts_rest_on_is_told_as_fields() {
         let of = |row: &&Value| row["reason"] == "audited" && row["name"] == name;
         rows.iter().find(of).cloned().unwrap_or_else(|| panic!("{name}: {rows:?}"))
     };
-    let doubled = claim("doubled");
-    assert_eq!((&doubled["class"], &doubled["questions"]), (&json!("without-solver"), &json!(0)));
+    for (name, class, questions) in [("doubled", "with-solver", 1), ("turned_twice", "without-solver", 0)] {
+        let claim = claim(name);
+        assert_eq!((&claim["class"], &claim["questions"]), (&json!(class), &json!(questions)), "{claim}");
+    }
     assert_eq!(claim("gone")["class"], "not-in-ledger");
     assert!(rows.iter().all(|row| row["reason"] != "result"), "{rows:?}");
 }
