@@ -215,6 +215,9 @@ impl Check<'_, '_> {
             Form::Call(Fun::Scalar(Scalar::Mul), args) if ring && args.len() == 2 => {
                 let (left, right) =
                     (self.flat(&args[0], algebra, facts)?, self.flat(&args[1], algebra, facts)?);
+                if self.infinite.is_some() && (left.is_empty() || right.is_empty()) {
+                    return fail("a product without 0 beside what may be infinite");
+                }
                 product(&left, &right)
             }
             Form::Call(Fun::Scalar(Scalar::Div), args) if ring && ratio(args).is_some() => {
@@ -245,7 +248,7 @@ impl Check<'_, '_> {
                 all.iter_mut().for_each(|m| drop(m.binders.splice(0..0, binders.iter().cloned())));
                 Ok(all)
             }
-            _ if ring && !self.may_be_infinite(term, facts) && !self.finite(term, facts) => {
+            _ if ring && !self.may_be_infinite(term) && !self.finite(term, facts) => {
                 fail("a factor of the result that is finite")
             }
             _ => Ok(vec![monomial(BigRational::one(), vec![term.clone()])]),

@@ -86,7 +86,7 @@ impl Check<'_, '_> {
         self.infinite = before;
         let result = result?;
         if let Some(infinite) = infinite {
-            self.stands_once(&infinite, &result, facts)?;
+            stands_once(&infinite, &result)?;
         }
         self.balance(all, result, Algebra::Ring, elements.dtype(), facts)
     }
@@ -134,25 +134,10 @@ impl Check<'_, '_> {
         (vec![monomial(BigRational::one(), vec![term])], infinite)
     }
 
-    /// Whether a term that may be infinite is one factor of one monomial, under no condition.
-    fn stands_once(&mut self, infinite: &Term, result: &[Monomial], facts: &[Cond]) -> Result<(), Why> {
-        let mut places = Vec::new();
-        for monomial in result {
-            for factor in &monomial.factors {
-                if self.agree(factor, infinite, facts) {
-                    places.push(monomial);
-                }
-            }
-        }
-        match places.as_slice() {
-            [one] if one.binders.is_empty() && one.guards.is_empty() => Ok(()),
-            _ => fail("one place for an extreme that may be infinite"),
-        }
-    }
-
-    /// Whether a term is the one that may be infinite where it stands.
-    pub fn may_be_infinite(&mut self, term: &Term, facts: &[Cond]) -> bool {
-        self.infinite.clone().is_some_and(|infinite| self.agree(term, &infinite, facts))
+    /// Whether a term is the one that may be infinite where it stands: to the letter, so that it
+    /// is found again.
+    pub fn may_be_infinite(&self, term: &Term) -> bool {
+        self.infinite.as_ref().is_some_and(|infinite| alpha_eq(term, infinite))
     }
 
     /// Whether the monomial has an element, and for all indices.
@@ -182,6 +167,16 @@ impl Check<'_, '_> {
             (false, true) => Some(Sign::Positive),
             (false, false) => Some(Sign::AtLeastZero),
         }
+    }
+}
+
+/// Whether a term that may be infinite is one factor of one monomial, under no condition.
+fn stands_once(infinite: &Term, result: &[Monomial]) -> Result<(), Why> {
+    let places = |monomial: &Monomial| monomial.factors.iter().filter(|f| alpha_eq(f, infinite)).count();
+    let with: Vec<&Monomial> = result.iter().filter(|monomial| places(monomial) > 0).collect();
+    match with.as_slice() {
+        [one] if places(one) == 1 && one.binders.is_empty() && one.guards.is_empty() => Ok(()),
+        _ => fail("one place for an extreme that may be infinite"),
     }
 }
 
