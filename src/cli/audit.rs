@@ -36,9 +36,10 @@ pub struct Audit {
 #[derive(Serialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "kebab-case")]
 enum Class {
-    /// Proved with a certificate that asks no solver.
-    WithoutSolver,
-    WithSolver,
+    /// Proved with a certificate that holds no question to a solver. Checking it may ask some
+    /// nevertheless, on sizes or on whether a number is finite.
+    WithoutQuestions,
+    WithQuestions,
     WithoutCertificate,
     Bounded,
     Tested,
@@ -51,8 +52,8 @@ enum Class {
 
 impl Class {
     const ALL: [Class; 10] = [
-        Class::WithoutSolver,
-        Class::WithSolver,
+        Class::WithoutQuestions,
+        Class::WithQuestions,
         Class::WithoutCertificate,
         Class::Bounded,
         Class::Tested,
@@ -65,8 +66,10 @@ impl Class {
 
     fn text(self) -> String {
         let text = match self {
-            Class::WithoutSolver => "proved, with a certificate that asks no solver",
-            Class::WithSolver => return format!("proved, by questions to Z3 {}", z3()),
+            Class::WithoutQuestions => "proved, with a certificate that holds no question",
+            Class::WithQuestions => {
+                return format!("proved, with questions to Z3 {} in the certificate", z3());
+            }
             Class::WithoutCertificate => "proved, without certificate",
             Class::Bounded => "proved at some ranks only, else open",
             Class::Tested => "tested only",
@@ -81,7 +84,7 @@ impl Class {
 
     /// Whether its claims are told one by one.
     fn is_told(self) -> bool {
-        !matches!(self, Class::WithoutSolver | Class::WithSolver | Class::Refuted | Class::Passed)
+        !matches!(self, Class::WithoutQuestions | Class::WithQuestions | Class::Refuted | Class::Passed)
     }
 }
 
@@ -229,7 +232,7 @@ fn certified(claim: Audited, module: &Module, at: usize, books: &Books) -> Audit
     match books.certificate(module, at) {
         Filed::Certificate(text) => {
             let questions = text.lines().filter(|line| line.starts_with("question ")).count();
-            let class = if questions == 0 { Class::WithoutSolver } else { Class::WithSolver };
+            let class = if questions == 0 { Class::WithoutQuestions } else { Class::WithQuestions };
             Audited { class, questions: Some(questions), ..claim }
         }
         Filed::Damaged(note) => Audited { note, ..claim },

@@ -39,8 +39,13 @@ fn what_verdicts_rest_on_is_told_as_fields() {
     folder.file("a.rtl", CLAIMS.replace("x + 0 => x", "x - 0 => x"));
     let rows = folder.run(&["audit", "--format", "json"]).rows();
     let sums = rows.iter().find(|row| row["reason"] == "audit").expect("a row of sums");
-    let wanted =
-        [("without-solver", 1), ("with-solver", 1), ("refuted", 1), ("passed", 1), ("not-in-ledger", 1)];
+    let wanted = [
+        ("without-questions", 1),
+        ("with-questions", 1),
+        ("refuted", 1),
+        ("passed", 1),
+        ("not-in-ledger", 1),
+    ];
     for (class, count) in wanted {
         assert_eq!(sums["claims"][class], json!(count), "{class}: {sums}");
     }
@@ -48,7 +53,9 @@ fn what_verdicts_rest_on_is_told_as_fields() {
         let of = |row: &&Value| row["reason"] == "audited" && row["name"] == name;
         rows.iter().find(of).cloned().unwrap_or_else(|| panic!("{name}: {rows:?}"))
     };
-    for (name, class, questions) in [("doubled", "with-solver", 1), ("turned_twice", "without-solver", 0)] {
+    for (name, class, questions) in
+        [("doubled", "with-questions", 1), ("turned_twice", "without-questions", 0)]
+    {
         let claim = claim(name);
         assert_eq!((&claim["class"], &claim["questions"]), (&json!(class), &json!(questions)), "{claim}");
     }
