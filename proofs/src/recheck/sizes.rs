@@ -52,7 +52,7 @@ impl Sizes {
         }
         let holds = !fails_somewhere(&key.0, goal)
             && ((self.defined(&key.0, goal, leaves) && linear(&key.0, goal, MAX_SPLITS))
-                || leaves.refuted(&question(&key.0, goal), Budget::ATTEMPT));
+                || leaves.refuted(&question(&key.0, goal), Budget::OBLIGATION));
         self.known.insert(key, holds);
         holds
     }
