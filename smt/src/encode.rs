@@ -182,15 +182,23 @@ impl Encoder {
     }
 
     /// The same, with the question that was asked, if one was.
-    pub fn excluded(mut self, flags: &[Id]) -> Option<Option<Query>> {
+    pub fn excluded(self, flags: &[Id]) -> Option<Option<Query>> {
+        let sizes = self.known.sizes.clone();
+        match self.question(flags) {
+            Err(may_be) => (!may_be).then_some(None),
+            Ok(query) => sizes.solver().refutes(&query, Budget::PRUNE).is_ok().then_some(Some(query)),
+        }
+    }
+
+    /// The question whether one of the flags may be true, unless that is known.
+    pub fn question(mut self, flags: &[Id]) -> Result<Query, bool> {
         let any = self.q.or(flags.iter().copied());
         if let Some(truth) = self.q.known(any) {
-            return (!truth).then_some(None);
+            return Err(truth);
         }
         self.close();
         self.q.assert(any);
-        let never = self.known.sizes.solver().refutes(&self.q, Budget::PRUNE).is_ok();
-        never.then_some(Some(self.q))
+        Ok(self.q)
     }
 
     pub fn sure(&mut self, data: Data) -> Enc {

@@ -4,6 +4,7 @@
 //!
 //! * `RTV_BLESS=1` writes what was found into the files of `rtl/` as what is expected.
 
+mod audit;
 mod cache;
 mod certificates;
 mod cli;

@@ -41,6 +41,21 @@ rule clamp_twice[N](x: i8[N], a: i8[], b: i8[]) {
 rule softmax_is_shifted[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
   exp(x - c) / sum(exp(x - c)) => exp(x) / sum(exp(x))
 }
+rule sum_of_quotients[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  sum(x / c) <=> sum(x) / c
+}
+rule amax_of_falling_exp[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  amax(exp(c - 2 * x), 0) => exp(c - 2 * amin(x, 0))
+}
+rule log_of_multiple[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  log(sum(exp(x + c))) => log(sum(exp(x))) + c
+}
+rule mean_of_two_parts[N](x: f32[N], a: size) requires 1 <= a, a < N upto real {
+  (f32(a) * mean(x[:a]) + f32(N - a) * mean(x[a:])) / f32(N) => mean(x)
+}
+rule mean_of_two(x: f32[2]) upto real {
+  mean(x) => x[0] / 2 + x[1] / 2
+}
 ";
 
 fn checker() -> Checker {
@@ -90,6 +105,12 @@ fn changes(word: &str) -> Vec<String> {
         ("reassoc", "exact"),
         ("follows", "idle"),
         ("done", "- nothing"),
+        ("merged", "product"),
+        ("ne", "eq"),
+        ("gt", "ge"),
+        ("exp", "sin"),
+        ("max", "min"),
+        ("min", "max"),
         ("-", "0"),
     ];
     let words = swapped.iter().filter(|(old, _)| *old == word).map(|(_, new)| new.to_string());
