@@ -6,10 +6,15 @@
 //! * `unsafe` stands here because kernels share arrays between threads and read them in
 //!   place; each use says why it holds.
 
+mod access;
 mod accumulate;
+mod batch;
 mod block;
 mod chain;
+mod check;
 mod compile;
+mod failure;
+mod lanes;
 pub mod math;
 pub(crate) mod memory;
 mod pass;
@@ -17,6 +22,7 @@ mod pool;
 mod product;
 mod registers;
 mod run;
+mod table;
 mod tile;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +35,9 @@ use crate::array::Array;
 use crate::backend::{Backend, Output, Prepared};
 use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
 use crate::plan::{self, Plan, Use};
-use block::{Arrays, Failures};
+use block::Arrays;
 use chain::Chain;
+use failure::Failures;
 use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;

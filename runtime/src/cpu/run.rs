@@ -2,8 +2,12 @@
 
 use std::cell::RefCell;
 
+use super::access::transpose;
 use super::accumulate::{self, RUNNING};
-use super::block::{self, Arrays, BatchedSlot, Failures, Machine, Mode};
+use super::batch::{self, BatchedSlot};
+use super::block::{self, Arrays, Machine, Mode};
+use super::failure::Failures;
+use super::lanes;
 use super::memory::Memory;
 use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, Tiled};
 use super::pool::Pool;
@@ -218,7 +222,7 @@ impl Worker<'_> {
             for (slot, width) in slots {
                 let slot = self.machine.batched[*slot as usize].expect("invariant: rows change it");
                 // SAFETY: the slot has a block for each.
-                unsafe { block::expand(slot, *width, rows, length) };
+                unsafe { batch::expand(slot, *width, rows, length) };
             }
             (self.machine.mode, self.machine.lane) = (Mode::Batch { rows, length, dim }, nest.lane);
             // SAFETY: as above.
@@ -243,8 +247,8 @@ impl Worker<'_> {
                 block::lanes_to_reduce(&self.machine, accumulator.src, lane, self.state(1), rows * length);
             for row in 0..rows {
                 accumulate::start(op, dtype, self.state(0), RUNNING);
-                block::reduce(op, lane, self.state(0), lanes.add(row * length * lane.width()), length, true);
-                let bits = block::narrowed(accumulate::finish(op, lane, self.state(0)), dtype);
+                lanes::reduce(op, lane, self.state(0), lanes.add(row * length * lane.width()), length, true);
+                let bits = lanes::narrowed(accumulate::finish(op, lane, self.state(0)), dtype);
                 std::ptr::copy_nonoverlapping(
                     (&raw const bits).cast(),
                     across.add(row * lane.width()),
@@ -292,14 +296,7 @@ impl Worker<'_> {
             let (place, factor) = self.machine.address(address);
             // SAFETY: the tile lies within the array, and there is a block for each load.
             unsafe {
-                block::transpose(
-                    &self.machine,
-                    (*buffer, *dtype, place),
-                    factor,
-                    height,
-                    count,
-                    self.tile_room(at),
-                )
+                transpose(&self.machine, (*buffer, *dtype, place), factor, height, count, self.tile_room(at))
             };
         }
         for row in rows.clone() {
@@ -358,7 +355,7 @@ impl Worker<'_> {
                 let bits = unsafe {
                     accumulate::finish(accumulator.op, Lane::of(accumulator.dtype), self.state(at))
                 };
-                self.machine.slots[slot as usize] = block::narrowed(bits, accumulator.dtype);
+                self.machine.slots[slot as usize] = lanes::narrowed(bits, accumulator.dtype);
             }
         }
     }
@@ -406,7 +403,7 @@ impl Worker<'_> {
             // SAFETY: states and room are blocks.
             unsafe {
                 let lanes = block::lanes_to_reduce(&self.machine, accumulator.src, lane, room, count);
-                block::reduce(op, lane, self.state(at), lanes, count, along);
+                lanes::reduce(op, lane, self.state(at), lanes, count, along);
             }
         }
     }
