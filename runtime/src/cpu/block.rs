@@ -16,7 +16,7 @@ use crate::loops::{ArrayId, SiteId};
 
 use super::accumulate;
 use super::math::{double, single};
-use super::pass::{Address, BLOCK, Binary, Buffer, Check, Lane, Op, Src, Unary};
+use super::pass::{Address, BLOCK, Binary, Buffer, Check, Lane, Op, Src, TILE, Unary};
 
 /// Where a run failed first: kernels run in order, and within one the place counts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,11 +86,40 @@ pub struct Machine<'a> {
     pub registers: Vec<Block>,
     pub slots: Vec<u64>,
     pub rows: Vec<*mut u8>,
+    /// The rows of the tiles that this row reads.
+    pub tiles: Vec<*mut u8>,
     /// The index of each dimension; of the lanes, where the block starts.
     pub index: Vec<i64>,
     pub lane: usize,
     /// The number of the row, for the order of failures.
     pub row: u64,
+}
+
+/// A function compiled twice: for AVX2 with FMA, and for any machine.
+macro_rules! vectors {
+    ($(#[$doc:meta])* $vis:vis unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$doc])*
+        #[inline]
+        $vis unsafe fn $name($($arg: $ty),*) $(-> $ret)? {
+            #[inline(always)]
+            unsafe fn plain($($arg: $ty),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,f16c")]
+            unsafe fn avx2($($arg: $ty),*) $(-> $ret)? {
+                // SAFETY: the caller's.
+                unsafe { plain($($arg),*) }
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            if super::has_avx2() {
+                // SAFETY: the features are there; the rest is the caller's.
+                return unsafe { avx2($($arg),*) };
+            }
+            // SAFETY: the caller's.
+            unsafe { plain($($arg),*) }
+        }
+    };
 }
 
 /// Runs straight-line code over `lanes` lanes.
@@ -99,25 +128,10 @@ pub struct Machine<'a> {
 /// Addresses lie within their buffers, registers and slots exist: what `compile` gives,
 /// with the dimensions in range.
 pub unsafe fn run(machine: &mut Machine, code: &[Op], lanes: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the features are there; the rest is the caller's.
-        return unsafe { run_avx2(machine, code, lanes) };
+    for op in code {
+        // SAFETY: the caller's.
+        unsafe { step(machine, op, lanes) }
     }
-    // SAFETY: the caller's.
-    unsafe { run_anywhere(machine, code, lanes) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn run_avx2(machine: &mut Machine, code: &[Op], lanes: usize) {
-    // SAFETY: the caller's.
-    unsafe { steps(machine, code, lanes) }
-}
-
-unsafe fn run_anywhere(machine: &mut Machine, code: &[Op], lanes: usize) {
-    // SAFETY: the caller's.
-    unsafe { steps(machine, code, lanes) }
 }
 
 impl Machine<'_> {
@@ -126,10 +140,10 @@ impl Machine<'_> {
     pub fn address(&self, address: &Address) -> (i64, i64) {
         let mut sum = address.base;
         for (factor, index) in address.factors.iter().zip(&self.index) {
-            sum += factor * index;
+            sum = sum.wrapping_add(factor.wrapping_mul(*index));
         }
         for (slot, factor) in &address.slots {
-            sum += factor * self.slots[*slot as usize] as i64;
+            sum = sum.wrapping_add(factor.wrapping_mul(self.slots[*slot as usize] as i64));
         }
         (sum, address.factors[self.lane])
     }
@@ -238,15 +252,6 @@ unsafe fn spread<T: Copy>(block: Block, room: *mut u8, count: usize) -> *const u
     room
 }
 
-#[inline(always)]
-unsafe fn steps(m: &mut Machine, code: &[Op], lanes: usize) {
-    for op in code {
-        // SAFETY: the caller's.
-        unsafe { step(m, op, lanes) }
-    }
-}
-
-#[inline(always)]
 unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
     // SAFETY, for all of it: the caller's blocks and addresses.
     unsafe {
@@ -256,9 +261,18 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
                 let count = if factor == 0 { 1 } else { lanes };
                 let block = lanes_mut::<i64>(m.own(*dst), count);
                 for (i, value) in block.iter_mut().enumerate() {
-                    *value = base + factor * i as i64;
+                    *value = base.wrapping_add(factor.wrapping_mul(i as i64));
                 }
                 m.set(*dst, factor == 0);
+            }
+            Op::Sign { dst, fun, address } => {
+                let (base, factor) = m.address(address);
+                let count = if factor == 0 { 1 } else { lanes };
+                let even = sign(lanes_mut::<u8>(m.own(*dst), count), *fun, base, factor);
+                m.set(*dst, even);
+            }
+            Op::Tile { dst, number } => {
+                m.registers[*dst as usize] = Block { pointer: m.tiles[*number as usize], uniform: false };
             }
             Op::Load { dst, buffer, dtype, address, checks, mask } => {
                 if checks.is_empty() {
@@ -334,6 +348,49 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
     }
 }
 
+/// Whether `base + factor * lane` compares to 0 as asked, for each lane; returns whether
+/// the first lane stands for all.
+fn sign(lanes: &mut [u8], fun: Binary, base: i64, factor: i64) -> bool {
+    let count = lanes.len() as i64;
+    // The lanes from the first to before the second have `inside`, the others not.
+    let (first, end, inside) = match fun {
+        Binary::Ge => at_least_zero(base, factor, count, true),
+        Binary::Lt => at_least_zero(base, factor, count, false),
+        Binary::Le => at_least_zero(-base, -factor, count, true),
+        Binary::Gt => at_least_zero(-base, -factor, count, false),
+        _ => {
+            let equal = match factor {
+                0 if base == 0 => (0, count),
+                0 => (0, 0),
+                f => {
+                    let (base, f) = (i128::from(base), i128::from(f));
+                    let lane = if base % f == 0 { -base / f } else { -1 };
+                    if (0..count.into()).contains(&lane) { (lane as i64, lane as i64 + 1) } else { (0, 0) }
+                }
+            };
+            (equal.0, equal.1, fun == Binary::Eq)
+        }
+    };
+    if first >= end || (first == 0 && end == count) {
+        lanes[0] = u8::from(inside == (first < end));
+        return true;
+    }
+    lanes.fill(u8::from(!inside));
+    lanes[first as usize..end as usize].fill(u8::from(inside));
+    false
+}
+
+/// The lanes at which `base + factor * lane >= 0`, within `0..count`.
+fn at_least_zero(base: i64, factor: i64, count: i64, inside: bool) -> (i64, i64, bool) {
+    let (first, end) = match factor {
+        0 => (0, if base >= 0 { count } else { 0 }),
+        f if f > 0 => (if base >= 0 { 0 } else { (-base + f - 1) / f }, count),
+        f => (0, if base < 0 { 0 } else { base / -f + 1 }),
+    };
+    let first = first.min(count);
+    (first, end.clamp(first, count), inside)
+}
+
 /// What a load reads into which register.
 #[derive(Clone, Copy)]
 struct Loaded {
@@ -370,7 +427,7 @@ unsafe fn load(
 ) {
     // SAFETY: the caller's.
     unsafe {
-        let memory = m.buffer(buffer).offset(base as isize * width(dtype) as isize);
+        let memory = m.buffer(buffer).wrapping_offset(base as isize * width(dtype) as isize);
         if is_plain(dtype) && (factor == 1 || factor == 0) {
             // Read where it is.
             m.registers[dst as usize] = Block { pointer: memory, uniform: factor == 0 };
@@ -382,39 +439,40 @@ unsafe fn load(
     }
 }
 
-/// Elements of memory, `factor` apart, as lanes.
-#[inline(always)]
-pub unsafe fn widen(dst: *mut u8, memory: *const u8, dtype: DType, factor: i64, count: usize) {
-    macro_rules! each {
-        ($from:ty, $to:ty, $f:expr) => {{
-            // SAFETY: the caller's.
-            let (dst, from) = unsafe { (lanes_mut::<$to>(dst, count), memory.cast::<$from>()) };
-            let convert: fn($from) -> $to = $f;
-            if factor == 1 {
+vectors! {
+    /// Elements of memory, `factor` apart, as lanes.
+    pub unsafe fn widen(dst: *mut u8, memory: *const u8, dtype: DType, factor: i64, count: usize) {
+        macro_rules! each {
+            ($from:ty, $to:ty, $f:expr) => {{
                 // SAFETY: the caller's.
-                let from = unsafe { std::slice::from_raw_parts(from, count) };
-                for i in 0..count {
-                    dst[i] = convert(from[i]);
-                }
-            } else {
-                for (i, d) in dst.iter_mut().enumerate() {
+                let (dst, from) = unsafe { (lanes_mut::<$to>(dst, count), memory.cast::<$from>()) };
+                let convert: fn($from) -> $to = $f;
+                if factor == 1 {
                     // SAFETY: the caller's.
-                    *d = convert(unsafe { *from.offset(i as isize * factor as isize) });
+                    let from = unsafe { std::slice::from_raw_parts(from, count) };
+                    for i in 0..count {
+                        dst[i] = convert(from[i]);
+                    }
+                } else {
+                    for (i, d) in dst.iter_mut().enumerate() {
+                        // SAFETY: the caller's.
+                        *d = convert(unsafe { *from.offset(i as isize * factor as isize) });
+                    }
                 }
-            }
-        }};
-    }
-    match dtype {
-        DType::Bool => each!(u8, u8, |x| x),
-        DType::U8 => each!(u8, i32, i32::from),
-        DType::I8 => each!(i8, i32, i32::from),
-        DType::I16 => each!(i16, i32, i32::from),
-        DType::I32 => each!(i32, i32, |x| x),
-        DType::I64 => each!(i64, i64, |x| x),
-        DType::F16 => each!(f16, f32, f16::to_f32),
-        DType::BF16 => each!(u16, f32, |x| f32::from_bits(u32::from(x) << 16)),
-        DType::F32 => each!(f32, f32, |x| x),
-        DType::F64 => each!(f64, f64, |x| x),
+            }};
+        }
+        match dtype {
+            DType::Bool => each!(u8, u8, |x| x),
+            DType::U8 => each!(u8, i32, i32::from),
+            DType::I8 => each!(i8, i32, i32::from),
+            DType::I16 => each!(i16, i32, i32::from),
+            DType::I32 => each!(i32, i32, |x| x),
+            DType::I64 => each!(i64, i64, |x| x),
+            DType::F16 => each!(f16, f32, f16::to_f32),
+            DType::BF16 => each!(u16, f32, |x| f32::from_bits(u32::from(x) << 16)),
+            DType::F32 => each!(f32, f32, |x| x),
+            DType::F64 => each!(f64, f64, |x| x),
+        }
     }
 }
 
@@ -487,80 +545,86 @@ fn masked(m: &Machine, mask: Option<Src>, lane: usize) -> bool {
     })
 }
 
-#[inline(always)]
-unsafe fn gather(dst: *mut u8, memory: *const u8, dtype: DType, index: &[i64]) {
-    macro_rules! each {
-        ($from:ty, $to:ty, $f:expr) => {{
-            // SAFETY: the caller's: each index lies within the array.
-            let dst = unsafe { lanes_mut::<$to>(dst, index.len()) };
-            let from = memory.cast::<$from>();
-            for (d, i) in dst.iter_mut().zip(index) {
-                // SAFETY: as above.
-                *d = $f(unsafe { *from.offset(*i as isize) });
-            }
-        }};
-    }
-    match dtype {
-        DType::Bool => each!(u8, u8, |x| x),
-        DType::U8 => each!(u8, i32, i32::from),
-        DType::I8 => each!(i8, i32, i32::from),
-        DType::I16 => each!(i16, i32, i32::from),
-        DType::I32 => each!(i32, i32, |x| x),
-        DType::I64 => each!(i64, i64, |x| x),
-        DType::F16 => each!(f16, f32, f16::to_f32),
-        DType::BF16 => each!(bf16, f32, bf16::to_f32),
-        DType::F32 => each!(f32, f32, |x| x),
-        DType::F64 => each!(f64, f64, |x| x),
+vectors! {
+    unsafe fn gather(dst: *mut u8, memory: *const u8, dtype: DType, index: &[i64]) {
+        macro_rules! each {
+            ($from:ty, $to:ty, $f:expr) => {{
+                // SAFETY: the caller's: each index lies within the array.
+                let dst = unsafe { lanes_mut::<$to>(dst, index.len()) };
+                let from = memory.cast::<$from>();
+                for (d, i) in dst.iter_mut().zip(index) {
+                    // SAFETY: as above.
+                    *d = $f(unsafe { *from.offset(*i as isize) });
+                }
+            }};
+        }
+        match dtype {
+            DType::Bool => each!(u8, u8, |x| x),
+            DType::U8 => each!(u8, i32, i32::from),
+            DType::I8 => each!(i8, i32, i32::from),
+            DType::I16 => each!(i16, i32, i32::from),
+            DType::I32 => each!(i32, i32, |x| x),
+            DType::I64 => each!(i64, i64, |x| x),
+            DType::F16 => each!(f16, f32, f16::to_f32),
+            DType::BF16 => each!(bf16, f32, bf16::to_f32),
+            DType::F32 => each!(f32, f32, |x| x),
+            DType::F64 => each!(f64, f64, |x| x),
+        }
     }
 }
 
-#[inline(always)]
 unsafe fn store(m: &Machine, buffer: Buffer, dtype: DType, base: i64, factor: i64, src: Block, lanes: usize) {
+    let memory = m.buffer(buffer).wrapping_offset(base as isize * width(dtype) as isize);
     // SAFETY: the caller's.
-    let memory = unsafe { m.buffer(buffer).offset(base as isize * width(dtype) as isize) };
-    macro_rules! each {
-        ($from:ty, $to:ty, $f:expr) => {{
-            let convert: fn($from) -> $to = $f;
-            let into = memory.cast::<$to>();
-            // SAFETY: the caller's.
-            unsafe {
-                if src.uniform {
-                    let value = convert(*src.pointer.cast::<$from>());
-                    if factor == 1 {
-                        std::slice::from_raw_parts_mut(into, lanes).fill(value);
+    unsafe { store_at(memory, dtype, factor, src, lanes) }
+}
+
+vectors! {
+    unsafe fn store_at(memory: *mut u8, dtype: DType, factor: i64, src: Block, lanes: usize) {
+        macro_rules! each {
+            ($from:ty, $to:ty, $f:expr) => {{
+                let convert: fn($from) -> $to = $f;
+                let into = memory.cast::<$to>();
+                // SAFETY: the caller's.
+                unsafe {
+                    if src.uniform {
+                        let value = convert(*src.pointer.cast::<$from>());
+                        if factor == 1 {
+                            std::slice::from_raw_parts_mut(into, lanes).fill(value);
+                        } else {
+                            // A value of the row is one element.
+                            let count = if factor == 0 { 1 } else { lanes };
+                            for i in 0..count {
+                                *into.offset(i as isize * factor as isize) = value;
+                            }
+                        }
+                    } else if factor == 1 {
+                        let (into, from) =
+                            (std::slice::from_raw_parts_mut(into, lanes), lanes_of::<$from>(src.pointer, lanes));
+                        for i in 0..lanes {
+                            into[i] = convert(from[i]);
+                        }
                     } else {
-                        // A value of the row is one element.
-                        let count = if factor == 0 { 1 } else { lanes };
-                        for i in 0..count {
-                            *into.offset(i as isize * factor as isize) = value;
+                        let from = lanes_of::<$from>(src.pointer, lanes);
+                        for i in 0..lanes {
+                            *into.offset(i as isize * factor as isize) = convert(from[i]);
                         }
                     }
-                } else if factor == 1 {
-                    let (into, from) =
-                        (std::slice::from_raw_parts_mut(into, lanes), lanes_of::<$from>(src.pointer, lanes));
-                    for i in 0..lanes {
-                        into[i] = convert(from[i]);
-                    }
-                } else {
-                    let from = lanes_of::<$from>(src.pointer, lanes);
-                    for i in 0..lanes {
-                        *into.offset(i as isize * factor as isize) = convert(from[i]);
-                    }
                 }
-            }
-        }};
-    }
-    match dtype {
-        DType::Bool => each!(u8, u8, |x| x),
-        DType::U8 => each!(i32, u8, |x| x as u8),
-        DType::I8 => each!(i32, i8, |x| x as i8),
-        DType::I16 => each!(i32, i16, |x| x as i16),
-        DType::I32 => each!(i32, i32, |x| x),
-        DType::I64 => each!(i64, i64, |x| x),
-        DType::F16 => each!(f32, f16, f16::from_f32),
-        DType::BF16 => each!(f32, u16, bf16_bits),
-        DType::F32 => each!(f32, f32, |x| x),
-        DType::F64 => each!(f64, f64, |x| x),
+            }};
+        }
+        match dtype {
+            DType::Bool => each!(u8, u8, |x| x),
+            DType::U8 => each!(i32, u8, |x| x as u8),
+            DType::I8 => each!(i32, i8, |x| x as i8),
+            DType::I16 => each!(i32, i16, |x| x as i16),
+            DType::I32 => each!(i32, i32, |x| x),
+            DType::I64 => each!(i64, i64, |x| x),
+            DType::F16 => each!(f32, f16, f16::from_f32),
+            DType::BF16 => each!(f32, u16, bf16_bits),
+            DType::F32 => each!(f32, f32, |x| x),
+            DType::F64 => each!(f64, f64, |x| x),
+        }
     }
 }
 
@@ -619,159 +683,162 @@ unsafe fn require(m: &Machine, cond: Src, site: SiteId, mask: Option<Src>, lanes
     }
 }
 
-#[inline(always)]
-unsafe fn unary(dst: *mut u8, lane: Lane, fun: Unary, a: Block, count: usize) {
-    macro_rules! float {
-        ($t:ty) => {
-            match fun {
-                Unary::Neg => map1::<$t, $t>(dst, a, count, |x| -x),
-                Unary::Abs => map1::<$t, $t>(dst, a, count, <$t>::abs),
-                Unary::Sqrt => map1::<$t, $t>(dst, a, count, <$t>::sqrt),
-                Unary::Reciprocal => map1::<$t, $t>(dst, a, count, |x| 1.0 / x),
-                Unary::Floor => map1::<$t, $t>(dst, a, count, <$t>::floor),
-                Unary::Ceil => map1::<$t, $t>(dst, a, count, <$t>::ceil),
-                Unary::Round => map1::<$t, $t>(dst, a, count, <$t>::round_ties_even),
-                Unary::Trunc => map1::<$t, $t>(dst, a, count, <$t>::trunc),
-                Unary::Isnan => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_nan())),
-                Unary::Isinf => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_infinite())),
-                Unary::Isfinite => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_finite())),
-                Unary::Not => unreachable!("invariant: floats have no complement"),
+vectors! {
+    unsafe fn unary(dst: *mut u8, lane: Lane, fun: Unary, a: Block, count: usize) {
+        macro_rules! float {
+            ($t:ty) => {
+                match fun {
+                    Unary::Neg => map1::<$t, $t>(dst, a, count, |x| -x),
+                    Unary::Abs => map1::<$t, $t>(dst, a, count, <$t>::abs),
+                    Unary::Sqrt => map1::<$t, $t>(dst, a, count, <$t>::sqrt),
+                    Unary::Reciprocal => map1::<$t, $t>(dst, a, count, |x| 1.0 / x),
+                    Unary::Floor => map1::<$t, $t>(dst, a, count, <$t>::floor),
+                    Unary::Ceil => map1::<$t, $t>(dst, a, count, <$t>::ceil),
+                    Unary::Round => map1::<$t, $t>(dst, a, count, <$t>::round_ties_even),
+                    Unary::Trunc => map1::<$t, $t>(dst, a, count, <$t>::trunc),
+                    Unary::Isnan => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_nan())),
+                    Unary::Isinf => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_infinite())),
+                    Unary::Isfinite => map1::<$t, u8>(dst, a, count, |x| u8::from(x.is_finite())),
+                    Unary::Not => unreachable!("invariant: floats have no complement"),
+                }
+            };
+        }
+        macro_rules! int {
+            ($t:ty) => {
+                match fun {
+                    Unary::Neg => map1::<$t, $t>(dst, a, count, <$t>::wrapping_neg),
+                    Unary::Abs => map1::<$t, $t>(dst, a, count, <$t>::wrapping_abs),
+                    Unary::Not => map1::<$t, $t>(dst, a, count, |x| !x),
+                    _ => unreachable!("invariant: a function of floats"),
+                }
+            };
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            match lane {
+                Lane::F32 => float!(f32),
+                Lane::F64 => float!(f64),
+                Lane::I32 => int!(i32),
+                Lane::I64 => int!(i64),
+                Lane::Bool => map1::<u8, u8>(dst, a, count, |x| x ^ 1),
             }
-        };
-    }
-    macro_rules! int {
-        ($t:ty) => {
-            match fun {
-                Unary::Neg => map1::<$t, $t>(dst, a, count, <$t>::wrapping_neg),
-                Unary::Abs => map1::<$t, $t>(dst, a, count, <$t>::wrapping_abs),
-                Unary::Not => map1::<$t, $t>(dst, a, count, |x| !x),
-                _ => unreachable!("invariant: a function of floats"),
-            }
-        };
-    }
-    // SAFETY: the caller's.
-    unsafe {
-        match lane {
-            Lane::F32 => float!(f32),
-            Lane::F64 => float!(f64),
-            Lane::I32 => int!(i32),
-            Lane::I64 => int!(i64),
-            Lane::Bool => map1::<u8, u8>(dst, a, count, |x| x ^ 1),
         }
     }
 }
 
-#[inline(always)]
-unsafe fn binary(dst: *mut u8, lane: Lane, fun: Binary, a: Block, b: Block, count: usize) {
-    macro_rules! test {
-        ($t:ty) => {
-            match fun {
-                Binary::Eq => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x == y)),
-                Binary::Ne => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x != y)),
-                Binary::Lt => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x < y)),
-                Binary::Le => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x <= y)),
-                Binary::Gt => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x > y)),
-                Binary::Ge => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x >= y)),
-                _ => unreachable!("invariant: no function of these lanes"),
-            }
-        };
-    }
-    macro_rules! float {
-        ($t:ty) => {
-            match fun {
-                Binary::Add => map2::<$t, $t>(dst, a, b, count, |x, y| x + y),
-                Binary::Sub => map2::<$t, $t>(dst, a, b, count, |x, y| x - y),
-                Binary::Mul => map2::<$t, $t>(dst, a, b, count, |x, y| x * y),
-                Binary::Div => map2::<$t, $t>(dst, a, b, count, |x, y| x / y),
-                // NaN if either is; between zeros of two signs the first.
-                Binary::Maximum => {
-                    map2::<$t, $t>(dst, a, b, count, |x, y| if x.is_nan() | (x >= y) { x } else { y })
+vectors! {
+    unsafe fn binary(dst: *mut u8, lane: Lane, fun: Binary, a: Block, b: Block, count: usize) {
+        macro_rules! test {
+            ($t:ty) => {
+                match fun {
+                    Binary::Eq => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x == y)),
+                    Binary::Ne => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x != y)),
+                    Binary::Lt => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x < y)),
+                    Binary::Le => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x <= y)),
+                    Binary::Gt => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x > y)),
+                    Binary::Ge => map2::<$t, u8>(dst, a, b, count, |x, y| u8::from(x >= y)),
+                    _ => unreachable!("invariant: no function of these lanes"),
                 }
-                Binary::Minimum => {
-                    map2::<$t, $t>(dst, a, b, count, |x, y| if x.is_nan() | (x <= y) { x } else { y })
+            };
+        }
+        macro_rules! float {
+            ($t:ty) => {
+                match fun {
+                    Binary::Add => map2::<$t, $t>(dst, a, b, count, |x, y| x + y),
+                    Binary::Sub => map2::<$t, $t>(dst, a, b, count, |x, y| x - y),
+                    Binary::Mul => map2::<$t, $t>(dst, a, b, count, |x, y| x * y),
+                    Binary::Div => map2::<$t, $t>(dst, a, b, count, |x, y| x / y),
+                    // NaN if either is; between zeros of two signs the first.
+                    Binary::Maximum => {
+                        map2::<$t, $t>(dst, a, b, count, |x, y| if x.is_nan() | (x >= y) { x } else { y })
+                    }
+                    Binary::Minimum => {
+                        map2::<$t, $t>(dst, a, b, count, |x, y| if x.is_nan() | (x <= y) { x } else { y })
+                    }
+                    _ => test!($t),
                 }
-                _ => test!($t),
+            };
+        }
+        macro_rules! int {
+            ($t:ty) => {
+                match fun {
+                    Binary::Add => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_add),
+                    Binary::Sub => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_sub),
+                    Binary::Mul => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_mul),
+                    Binary::Maximum => map2::<$t, $t>(dst, a, b, count, |x, y| if x >= y { x } else { y }),
+                    Binary::Minimum => map2::<$t, $t>(dst, a, b, count, |x, y| if x <= y { x } else { y }),
+                    Binary::And => map2::<$t, $t>(dst, a, b, count, |x, y| x & y),
+                    Binary::Or => map2::<$t, $t>(dst, a, b, count, |x, y| x | y),
+                    Binary::Xor => map2::<$t, $t>(dst, a, b, count, |x, y| x ^ y),
+                    Binary::FloorDiv => map2::<$t, $t>(dst, a, b, count, |x, y| match y {
+                        0 => 0,
+                        y => x
+                            .wrapping_div_euclid(y)
+                            .wrapping_sub(<$t>::from(y < 0 && x.wrapping_rem_euclid(y) != 0)),
+                    }),
+                    _ => test!($t),
+                }
+            };
+        }
+        // SAFETY: the caller's.
+        unsafe {
+            match lane {
+                Lane::F32 => float!(f32),
+                Lane::F64 => float!(f64),
+                Lane::I32 => int!(i32),
+                Lane::I64 => int!(i64),
+                Lane::Bool => match fun {
+                    Binary::And => map2::<u8, u8>(dst, a, b, count, |x, y| x & y),
+                    Binary::Or => map2::<u8, u8>(dst, a, b, count, |x, y| x | y),
+                    Binary::Xor => map2::<u8, u8>(dst, a, b, count, |x, y| x ^ y),
+                    _ => test!(u8),
+                },
             }
-        };
-    }
-    macro_rules! int {
-        ($t:ty) => {
-            match fun {
-                Binary::Add => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_add),
-                Binary::Sub => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_sub),
-                Binary::Mul => map2::<$t, $t>(dst, a, b, count, <$t>::wrapping_mul),
-                Binary::Maximum => map2::<$t, $t>(dst, a, b, count, |x, y| if x >= y { x } else { y }),
-                Binary::Minimum => map2::<$t, $t>(dst, a, b, count, |x, y| if x <= y { x } else { y }),
-                Binary::And => map2::<$t, $t>(dst, a, b, count, |x, y| x & y),
-                Binary::Or => map2::<$t, $t>(dst, a, b, count, |x, y| x | y),
-                Binary::Xor => map2::<$t, $t>(dst, a, b, count, |x, y| x ^ y),
-                Binary::FloorDiv => map2::<$t, $t>(dst, a, b, count, |x, y| match y {
-                    0 => 0,
-                    y => x
-                        .wrapping_div_euclid(y)
-                        .wrapping_sub(<$t>::from(y < 0 && x.wrapping_rem_euclid(y) != 0)),
-                }),
-                _ => test!($t),
-            }
-        };
-    }
-    // SAFETY: the caller's.
-    unsafe {
-        match lane {
-            Lane::F32 => float!(f32),
-            Lane::F64 => float!(f64),
-            Lane::I32 => int!(i32),
-            Lane::I64 => int!(i64),
-            Lane::Bool => match fun {
-                Binary::And => map2::<u8, u8>(dst, a, b, count, |x, y| x & y),
-                Binary::Or => map2::<u8, u8>(dst, a, b, count, |x, y| x | y),
-                Binary::Xor => map2::<u8, u8>(dst, a, b, count, |x, y| x ^ y),
-                _ => test!(u8),
-            },
         }
     }
 }
 
-#[inline(always)]
-unsafe fn select(dst: *mut u8, lane: Lane, cond: Block, a: Block, b: Block, count: usize) {
-    macro_rules! each {
-        ($t:ty) => {{
-            // SAFETY: the caller's.
-            unsafe {
-                let (dst, cond) = (lanes_mut::<$t>(dst, count), lanes_of::<u8>(cond.pointer, count));
-                match (a.uniform && count > 1, b.uniform && count > 1) {
-                    (false, false) => {
-                        let (a, b) = (lanes_of::<$t>(a.pointer, count), lanes_of::<$t>(b.pointer, count));
-                        for i in 0..count {
-                            dst[i] = if cond[i] != 0 { a[i] } else { b[i] };
+vectors! {
+    unsafe fn select(dst: *mut u8, lane: Lane, cond: Block, a: Block, b: Block, count: usize) {
+        macro_rules! each {
+            ($t:ty) => {{
+                // SAFETY: the caller's.
+                unsafe {
+                    let (dst, cond) = (lanes_mut::<$t>(dst, count), lanes_of::<u8>(cond.pointer, count));
+                    match (a.uniform && count > 1, b.uniform && count > 1) {
+                        (false, false) => {
+                            let (a, b) = (lanes_of::<$t>(a.pointer, count), lanes_of::<$t>(b.pointer, count));
+                            for i in 0..count {
+                                dst[i] = if cond[i] != 0 { a[i] } else { b[i] };
+                            }
                         }
-                    }
-                    (false, true) => {
-                        let (a, b) = (lanes_of::<$t>(a.pointer, count), *b.pointer.cast::<$t>());
-                        for i in 0..count {
-                            dst[i] = if cond[i] != 0 { a[i] } else { b };
+                        (false, true) => {
+                            let (a, b) = (lanes_of::<$t>(a.pointer, count), *b.pointer.cast::<$t>());
+                            for i in 0..count {
+                                dst[i] = if cond[i] != 0 { a[i] } else { b };
+                            }
                         }
-                    }
-                    (true, false) => {
-                        let (a, b) = (*a.pointer.cast::<$t>(), lanes_of::<$t>(b.pointer, count));
-                        for i in 0..count {
-                            dst[i] = if cond[i] != 0 { a } else { b[i] };
+                        (true, false) => {
+                            let (a, b) = (*a.pointer.cast::<$t>(), lanes_of::<$t>(b.pointer, count));
+                            for i in 0..count {
+                                dst[i] = if cond[i] != 0 { a } else { b[i] };
+                            }
                         }
-                    }
-                    (true, true) => {
-                        let (a, b) = (*a.pointer.cast::<$t>(), *b.pointer.cast::<$t>());
-                        for i in 0..count {
-                            dst[i] = if cond[i] != 0 { a } else { b };
+                        (true, true) => {
+                            let (a, b) = (*a.pointer.cast::<$t>(), *b.pointer.cast::<$t>());
+                            for i in 0..count {
+                                dst[i] = if cond[i] != 0 { a } else { b };
+                            }
                         }
                     }
                 }
-            }
-        }};
-    }
-    match lane.width() {
-        1 => each!(u8),
-        4 => each!(u32),
-        _ => each!(u64),
+            }};
+        }
+        match lane.width() {
+            1 => each!(u8),
+            4 => each!(u32),
+            _ => each!(u64),
+        }
     }
 }
 
@@ -809,59 +876,60 @@ fn rounded(x: f32, dtype: DType) -> f32 {
     }
 }
 
-#[inline(always)]
-unsafe fn cast(dst: *mut u8, from: Lane, to: DType, a: Block, count: usize) {
-    // SAFETY, for all of it: the caller's.
-    unsafe {
-        match (from, Lane::of(to)) {
-            (Lane::F32, Lane::F64) => map1::<f32, f64>(dst, a, count, f64::from),
-            (Lane::F64, Lane::F32) if to == DType::F32 => map1::<f64, f32>(dst, a, count, |x| x as f32),
-            (Lane::F64, Lane::F32) => map1::<f64, f32>(dst, a, count, |x| rounded(x as f32, to)),
-            (Lane::F32, Lane::I32) => {
-                map1::<f32, i32>(dst, a, count, |x| wrapped(truncated(x.into(), to) as i32, to))
+vectors! {
+    unsafe fn cast(dst: *mut u8, from: Lane, to: DType, a: Block, count: usize) {
+        // SAFETY, for all of it: the caller's.
+        unsafe {
+            match (from, Lane::of(to)) {
+                (Lane::F32, Lane::F64) => map1::<f32, f64>(dst, a, count, f64::from),
+                (Lane::F64, Lane::F32) if to == DType::F32 => map1::<f64, f32>(dst, a, count, |x| x as f32),
+                (Lane::F64, Lane::F32) => map1::<f64, f32>(dst, a, count, |x| rounded(x as f32, to)),
+                (Lane::F32, Lane::I32) => {
+                    map1::<f32, i32>(dst, a, count, |x| wrapped(truncated(x.into(), to) as i32, to))
+                }
+                (Lane::F64, Lane::I32) => {
+                    map1::<f64, i32>(dst, a, count, |x| wrapped(truncated(x, to) as i32, to))
+                }
+                (Lane::F32, Lane::I64) => map1::<f32, i64>(dst, a, count, |x| truncated(x.into(), to)),
+                (Lane::F64, Lane::I64) => map1::<f64, i64>(dst, a, count, |x| truncated(x, to)),
+                (Lane::F32, Lane::Bool) => map1::<f32, u8>(dst, a, count, |x| u8::from(x != 0.0)),
+                (Lane::F64, Lane::Bool) => map1::<f64, u8>(dst, a, count, |x| u8::from(x != 0.0)),
+                (Lane::I32, Lane::F32) => map1::<i32, f32>(dst, a, count, |x| rounded(x as f32, to)),
+                (Lane::I32, Lane::F64) => map1::<i32, f64>(dst, a, count, f64::from),
+                (Lane::I32, Lane::I64) => map1::<i32, i64>(dst, a, count, i64::from),
+                (Lane::I32, Lane::Bool) => map1::<i32, u8>(dst, a, count, |x| u8::from(x != 0)),
+                (Lane::I64, Lane::F32) => map1::<i64, f32>(dst, a, count, |x| rounded(x as f32, to)),
+                (Lane::I64, Lane::F64) => map1::<i64, f64>(dst, a, count, |x| x as f64),
+                (Lane::I64, Lane::I32) => map1::<i64, i32>(dst, a, count, |x| wrapped(x as i32, to)),
+                (Lane::I64, Lane::Bool) => map1::<i64, u8>(dst, a, count, |x| u8::from(x != 0)),
+                (Lane::Bool, Lane::F32) => map1::<u8, f32>(dst, a, count, f32::from),
+                (Lane::Bool, Lane::F64) => map1::<u8, f64>(dst, a, count, f64::from),
+                (Lane::Bool, Lane::I32) => map1::<u8, i32>(dst, a, count, i32::from),
+                (Lane::Bool, Lane::I64) => map1::<u8, i64>(dst, a, count, i64::from),
+                (from, to) => unreachable!("invariant: lanes {from:?} to {to:?} need no conversion"),
             }
-            (Lane::F64, Lane::I32) => {
-                map1::<f64, i32>(dst, a, count, |x| wrapped(truncated(x, to) as i32, to))
-            }
-            (Lane::F32, Lane::I64) => map1::<f32, i64>(dst, a, count, |x| truncated(x.into(), to)),
-            (Lane::F64, Lane::I64) => map1::<f64, i64>(dst, a, count, |x| truncated(x, to)),
-            (Lane::F32, Lane::Bool) => map1::<f32, u8>(dst, a, count, |x| u8::from(x != 0.0)),
-            (Lane::F64, Lane::Bool) => map1::<f64, u8>(dst, a, count, |x| u8::from(x != 0.0)),
-            (Lane::I32, Lane::F32) => map1::<i32, f32>(dst, a, count, |x| rounded(x as f32, to)),
-            (Lane::I32, Lane::F64) => map1::<i32, f64>(dst, a, count, f64::from),
-            (Lane::I32, Lane::I64) => map1::<i32, i64>(dst, a, count, i64::from),
-            (Lane::I32, Lane::Bool) => map1::<i32, u8>(dst, a, count, |x| u8::from(x != 0)),
-            (Lane::I64, Lane::F32) => map1::<i64, f32>(dst, a, count, |x| rounded(x as f32, to)),
-            (Lane::I64, Lane::F64) => map1::<i64, f64>(dst, a, count, |x| x as f64),
-            (Lane::I64, Lane::I32) => map1::<i64, i32>(dst, a, count, |x| wrapped(x as i32, to)),
-            (Lane::I64, Lane::Bool) => map1::<i64, u8>(dst, a, count, |x| u8::from(x != 0)),
-            (Lane::Bool, Lane::F32) => map1::<u8, f32>(dst, a, count, f32::from),
-            (Lane::Bool, Lane::F64) => map1::<u8, f64>(dst, a, count, f64::from),
-            (Lane::Bool, Lane::I32) => map1::<u8, i32>(dst, a, count, i32::from),
-            (Lane::Bool, Lane::I64) => map1::<u8, i64>(dst, a, count, i64::from),
-            (from, to) => unreachable!("invariant: lanes {from:?} to {to:?} need no conversion"),
         }
     }
 }
 
-#[inline(always)]
-unsafe fn narrow(dst: *mut u8, dtype: DType, a: Block, count: usize) {
-    // SAFETY, for all of it: the caller's.
-    unsafe {
-        match dtype {
-            DType::F16 => map1::<f32, f32>(dst, a, count, |x| rounded(x, DType::F16)),
-            DType::BF16 => map1::<f32, f32>(dst, a, count, |x| rounded(x, DType::BF16)),
-            DType::U8 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::U8)),
-            DType::I8 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::I8)),
-            DType::I16 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::I16)),
-            _ => unreachable!("invariant: the dtype is as wide as its lanes"),
+vectors! {
+    unsafe fn narrow(dst: *mut u8, dtype: DType, a: Block, count: usize) {
+        // SAFETY, for all of it: the caller's.
+        unsafe {
+            match dtype {
+                DType::F16 => map1::<f32, f32>(dst, a, count, |x| rounded(x, DType::F16)),
+                DType::BF16 => map1::<f32, f32>(dst, a, count, |x| rounded(x, DType::BF16)),
+                DType::U8 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::U8)),
+                DType::I8 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::I8)),
+                DType::I16 => map1::<i32, i32>(dst, a, count, |x| wrapped(x, DType::I16)),
+                _ => unreachable!("invariant: the dtype is as wide as its lanes"),
+            }
         }
     }
 }
 
 /// A function of the scalar table: those of floats to floats are the backend's own.
 #[allow(clippy::too_many_arguments)]
-#[inline(always)]
 unsafe fn table(
     m: &mut Machine,
     dst: u16,
@@ -887,51 +955,52 @@ unsafe fn table(
     m.set(dst, uniform);
 }
 
-/// Returns whether the function is one of floats to floats.
-#[inline(always)]
-unsafe fn elementary(dst: *mut u8, fun: Scalar, dtype: DType, args: &[Block], count: usize) -> bool {
-    macro_rules! of {
-        ($t:ty, $math:ident) => {{
-            // SAFETY: the caller's.
-            let xs = unsafe { lanes_mut::<$t>(dst, count) };
-            // SAFETY: the caller's.
-            let fill = |xs: &mut [$t], a: Block| unsafe {
-                if a.uniform {
-                    xs.fill(*a.pointer.cast::<$t>());
-                } else {
-                    xs.copy_from_slice(lanes_of::<$t>(a.pointer, count));
-                }
-            };
-            match args {
-                [a] => {
-                    fill(xs, *a);
-                    $math::unary(fun, xs)
-                }
-                [a, b] => {
-                    fill(xs, *a);
-                    let mut spread = [0.0; BLOCK];
-                    let ys = if b.uniform {
-                        fill(&mut spread[..count], *b);
-                        &spread[..count]
+vectors! {
+    /// Returns whether the function is one of floats to floats.
+    unsafe fn elementary(dst: *mut u8, fun: Scalar, dtype: DType, args: &[Block], count: usize) -> bool {
+        macro_rules! of {
+            ($t:ty, $math:ident) => {{
+                // SAFETY: the caller's.
+                let xs = unsafe { lanes_mut::<$t>(dst, count) };
+                // SAFETY: the caller's.
+                let fill = |xs: &mut [$t], a: Block| unsafe {
+                    if a.uniform {
+                        xs.fill(*a.pointer.cast::<$t>());
                     } else {
-                        // SAFETY: the caller's.
-                        unsafe { lanes_of::<$t>(b.pointer, count) }
-                    };
-                    $math::binary(fun, xs, ys)
+                        xs.copy_from_slice(lanes_of::<$t>(a.pointer, count));
+                    }
+                };
+                match args {
+                    [a] => {
+                        fill(xs, *a);
+                        $math::unary(fun, xs)
+                    }
+                    [a, b] => {
+                        fill(xs, *a);
+                        let mut spread = [0.0; BLOCK];
+                        let ys = if b.uniform {
+                            fill(&mut spread[..count], *b);
+                            &spread[..count]
+                        } else {
+                            // SAFETY: the caller's.
+                            unsafe { lanes_of::<$t>(b.pointer, count) }
+                        };
+                        $math::binary(fun, xs, ys)
+                    }
+                    _ => false,
                 }
-                _ => false,
-            }
-        }};
+            }};
+        }
+        if Lane::of(dtype) == Lane::F64 {
+            return of!(f64, double);
+        }
+        let done = of!(f32, single);
+        if done && dtype != DType::F32 {
+            // SAFETY: the caller's.
+            unsafe { lanes_mut::<f32>(dst, count) }.iter_mut().for_each(|x| *x = rounded(*x, dtype));
+        }
+        done
     }
-    if Lane::of(dtype) == Lane::F64 {
-        return of!(f64, double);
-    }
-    let done = of!(f32, single);
-    if done && dtype != DType::F32 {
-        // SAFETY: the caller's.
-        unsafe { lanes_mut::<f32>(dst, count) }.iter_mut().for_each(|x| *x = rounded(*x, dtype));
-    }
-    done
 }
 
 /// As the reference evaluator does it.
@@ -1041,34 +1110,19 @@ pub unsafe fn lanes_to_reduce(m: &Machine, src: Src, lane: Lane, room: *mut u8, 
     }
 }
 
-/// Adds a block of lanes to running values: of the row, or of each lane.
-///
-/// # Safety
-/// `state` has the running values, `lanes` has `count`.
-pub unsafe fn reduce(op: Monoid, lane: Lane, state: *mut u8, lanes: *const u8, count: usize, along: bool) {
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn with_avx2(op: Monoid, lane: Lane, state: *mut u8, lanes: *const u8, count: usize, along: bool) {
+vectors! {
+    /// Adds a block of lanes to running values: of the row, or of each lane.
+    ///
+    /// # Safety
+    /// `state` has the running values, `lanes` has `count`.
+    pub unsafe fn reduce(op: Monoid, lane: Lane, state: *mut u8, lanes: *const u8, count: usize, along: bool) {
         // SAFETY: the caller's.
-        unsafe { reduce_any(op, lane, state, lanes, count, along) }
-    }
-    #[cfg(target_arch = "x86_64")]
-    if super::has_avx2() {
-        // SAFETY: the features are there; the rest is the caller's.
-        return unsafe { with_avx2(op, lane, state, lanes, count, along) };
-    }
-    // SAFETY: the caller's.
-    unsafe { reduce_any(op, lane, state, lanes, count, along) }
-}
-
-#[inline(always)]
-unsafe fn reduce_any(op: Monoid, lane: Lane, state: *mut u8, lanes: *const u8, count: usize, along: bool) {
-    // SAFETY: the caller's.
-    unsafe {
-        if along {
-            accumulate::along(op, lane, state, lanes, count);
-        } else {
-            accumulate::across(op, lane, state, lanes, count);
+        unsafe {
+            if along {
+                accumulate::along(op, lane, state, lanes, count);
+            } else {
+                accumulate::across(op, lane, state, lanes, count);
+            }
         }
     }
 }
@@ -1098,4 +1152,72 @@ pub unsafe fn store_lanes(
     let src = Block { pointer: lanes, uniform: false };
     // SAFETY: the caller's.
     unsafe { store(m, Buffer::Array(array), dtype, place.0, place.1, src, count) }
+}
+
+/// Makes a tile: `rows` by `lanes` elements of memory from `place` on, a row after the
+/// other, [`TILE`] lanes apart. Rows are neighbours in memory, lanes are `factor` apart.
+///
+/// # Safety
+/// The elements lie within the array, and `into` has room for a tile.
+pub unsafe fn transpose(
+    m: &Machine,
+    (buffer, dtype, place): (Buffer, DType, i64),
+    factor: i64,
+    rows: usize,
+    lanes: usize,
+    into: *mut u8,
+) {
+    let memory = m.buffer(buffer).wrapping_offset(place as isize * width(dtype) as isize);
+    // SAFETY: the caller's.
+    unsafe { transpose_from(memory, dtype, factor, rows, lanes, into) }
+}
+
+vectors! {
+    unsafe fn transpose_from(memory: *mut u8, dtype: DType, factor: i64, rows: usize, lanes: usize, into: *mut u8) {
+        let lane = Lane::of(dtype).width();
+        macro_rules! plain {
+            ($t:ty) => {{
+                const SIDE: usize = 8;
+                let (from, into) = (memory.cast::<$t>(), into.cast::<$t>());
+                let (full_rows, full_lanes) = (rows / SIDE * SIDE, lanes / SIDE * SIDE);
+                for first in (0..full_lanes).step_by(SIDE) {
+                    for row in (0..full_rows).step_by(SIDE) {
+                        let mut square = [[<$t>::default(); SIDE]; SIDE];
+                        for i in 0..SIDE {
+                            // SAFETY: the caller's.
+                            let line = unsafe {
+                                &*from.offset((first + i) as isize * factor as isize + row as isize).cast::<[$t; SIDE]>()
+                            };
+                            for j in 0..SIDE {
+                                square[j][i] = line[j];
+                            }
+                        }
+                        for (j, line) in square.iter().enumerate() {
+                            // SAFETY: the caller's.
+                            unsafe { *into.add((row + j) * TILE + first).cast::<[$t; SIDE]>() = *line };
+                        }
+                    }
+                }
+                for at in 0..lanes {
+                    let left = if at < full_lanes { full_rows } else { 0 };
+                    for row in left..rows {
+                        // SAFETY: the caller's.
+                        unsafe { *into.add(row * TILE + at) = *from.offset(at as isize * factor as isize + row as isize) };
+                    }
+                }
+            }};
+        }
+        match dtype {
+            DType::F32 | DType::I32 => plain!(u32),
+            DType::F64 | DType::I64 => plain!(u64),
+            DType::Bool => plain!(u8),
+            _ => {
+                for row in 0..rows {
+                    let from = memory.wrapping_add(row * width(dtype));
+                    // SAFETY: the caller's.
+                    unsafe { widen(into.add(row * TILE * lane), from, dtype, factor, lanes) };
+                }
+            }
+        }
+    }
 }

@@ -8,13 +8,16 @@
 
 mod accumulate;
 mod block;
+mod chain;
 mod compile;
 pub mod math;
 pub(crate) mod memory;
 mod pass;
 mod pool;
+mod product;
 mod registers;
 mod run;
+mod tile;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -27,9 +30,11 @@ use crate::backend::{Backend, Output, Prepared};
 use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
 use crate::plan::{self, Plan, Use};
 use block::{Arrays, Failures};
+use chain::Chain;
 use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;
+use product::Product;
 
 /// Runs on the processors of this machine.
 pub struct Cpu;
@@ -62,13 +67,44 @@ fn has_avx2() -> bool {
 /// A program ready to run.
 pub struct Program {
     nests: Nests,
-    kernels: Vec<Kernel>,
-    steps: Vec<Nest>,
+    steps: Vec<Step>,
     plan: Plan,
     /// Arenas that no run holds.
     arenas: Mutex<Vec<Memory>>,
     /// Memory of results; what only this holds serves again.
     results: Mutex<BTreeMap<ArrayId, Vec<Arc<Memory>>>>,
+}
+
+/// How a kernel is run.
+#[derive(Debug)]
+enum Step {
+    Nest(Nest),
+    Product(Product),
+    Chain(Box<Chain>),
+}
+
+impl Step {
+    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Step {
+        match product::of_kernel(nests, kernel) {
+            Some(product) => Step::Product(product),
+            None => Step::Nest(compile::compile(nests, kernel, stored)),
+        }
+    }
+
+    fn in_place(&self) -> Vec<(ArrayId, ArrayId)> {
+        match self {
+            Step::Nest(nest) => nest.in_place.clone(),
+            Step::Product(_) | Step::Chain(_) => Vec::new(),
+        }
+    }
+
+    fn run(&self, arrays: Arrays, failures: &Failures, pool: &Pool) {
+        match self {
+            Step::Nest(nest) => run::run(nest, arrays, failures, pool),
+            Step::Product(product) => product.run(arrays, pool),
+            Step::Chain(chain) => chain.run(arrays, failures, pool),
+        }
+    }
 }
 
 /// Results of one program that may be alive at a time before memory is new each time.
@@ -89,22 +125,22 @@ impl Program {
                 }
             }
         }
-        let steps: Vec<Nest> =
-            kernels.iter().map(|kernel| compile::compile(&nests, kernel, &stored)).collect();
-        let uses: Vec<Use> = kernels
-            .iter()
-            .zip(&steps)
-            .map(|(kernel, nest)| Use { in_place: nest.in_place.clone(), ..used(&nests, kernel, &stored) })
+        let steps: Vec<Step> = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored)).collect();
+        let uses = kernels.iter().zip(&steps);
+        let uses = uses
+            .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
             .collect();
+        let (steps, uses) = chained(&nests, &kernels, steps, uses);
         let outputs = nests.result.arrays();
         let defined = stored.iter().copied();
+        let written: BTreeSet<ArrayId> = uses.iter().flat_map(|step| step.writes.iter().copied()).collect();
         let bytes: BTreeMap<ArrayId, usize> = defined
-            .filter(|array| !outputs.contains(array))
+            .filter(|array| !outputs.contains(array) && written.contains(array))
             .map(|array| (array, nests.decl(array).bytes()))
             .collect();
         let plan = plan::plan(&uses, &bytes);
         debug_assert_eq!(plan::check(&plan, &uses, &bytes), Ok(()));
-        Ok(Program { nests, kernels, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
+        Ok(Program { nests, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
     }
 
     /// Memory for a result that nobody else holds.
@@ -156,7 +192,7 @@ impl Program {
         let failures = Failures::default();
         let mut failed = None;
         for step in &self.steps {
-            run::run(step, Arrays { pointers: &pointers }, &failures, pool);
+            step.run(Arrays { pointers: &pointers }, &failures, pool);
             failed = failures.first();
             if failed.is_some() {
                 break;
@@ -185,11 +221,38 @@ impl Prepared for Program {
 
     fn describe(&self) -> String {
         let mut text = String::new();
-        for (kernel, nest) in self.kernels.iter().zip(&self.steps) {
-            text += &format!("{:?}: {} members, {:#?}\n", kernel.shape, kernel.members.len(), nest);
+        for step in &self.steps {
+            text += &format!("{step:#?}\n");
         }
         text
     }
+}
+
+/// The steps with three that make a chain as one.
+fn chained(nests: &Nests, kernels: &[Kernel], steps: Vec<Step>, uses: Vec<Use>) -> (Vec<Step>, Vec<Use>) {
+    let outputs = nests.result.arrays();
+    let mut done: Vec<(Step, Use)> = Vec::new();
+    for (at, (step, used)) in steps.into_iter().zip(&uses).enumerate() {
+        done.push((step, used.clone()));
+        let [.., (Step::Product(first), before), (Step::Nest(rows), between), (Step::Product(second), after)] =
+            done.as_slice()
+        else {
+            continue;
+        };
+        let Some(chain) = Chain::of(nests, first, (&kernels[at - 1], rows), second) else { continue };
+        let hidden = chain.hidden();
+        let read_by = |array: ArrayId| uses.iter().filter(|step| step.reads.contains(&array)).count();
+        if hidden.iter().any(|array| outputs.contains(array) || read_by(*array) != 1) {
+            continue;
+        }
+        let mut reads: Vec<ArrayId> =
+            [before, between, after].iter().flat_map(|used| used.reads.clone()).collect();
+        reads.retain(|array| !hidden.contains(array));
+        let joined = Use { reads, writes: after.writes.clone(), in_place: Vec::new() };
+        done.truncate(done.len() - 3);
+        done.push((Step::Chain(Box::new(chain)), joined));
+    }
+    done.into_iter().unzip()
 }
 
 /// What a kernel reads from and writes to memory.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::accumulate::{self, RUNNING};
 use super::block::{self, Arrays, Failures, Machine};
 use super::memory::Memory;
-use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass};
+use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, Tiled};
 use super::pool::Pool;
 
 /// Elements that are not worth a second thread, and that one task takes.
@@ -15,6 +15,7 @@ const PLAIN_OF: i64 = 64 << 10;
 
 thread_local! {
     static SCRATCH: RefCell<Memory> = RefCell::new(Memory::new(0));
+    static ROOM: RefCell<Memory> = RefCell::new(Memory::new(0));
 }
 
 /// Runs all rows. What fails is reported, and the run goes on.
@@ -28,6 +29,9 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     let inner: i64 = nest.dims[nest.outer..].iter().map(extent).product();
     if rows <= 0 || (inner <= 0 && is_plain(nest)) {
         return;
+    }
+    if let Some(tiled) = &nest.tiled {
+        return run_tiled(nest, tiled, arrays, failures, pool);
     }
     let columns = nest.lane != nest.dims.len() - 1 || is_columns(nest);
     // Pieces of the lanes, where these may be run through piece by piece.
@@ -60,6 +64,57 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     }
 }
 
+/// Runs a nest of one pass by tiles of its lanes and another dimension.
+fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, pool: &Pool) {
+    let extents: Vec<i64> = nest
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            Extent::Constant(extent) => *extent,
+            Extent::Ragged(_) => unreachable!("invariant: only reductions are ragged"),
+        })
+        .collect();
+    let tile = TILE as i64;
+    let (down, length) = (extents[tiled.dim], extents[nest.lane]);
+    let bands = (down + tile - 1) / tile;
+    let others: i64 = (0..nest.outer).filter(|dim| *dim != tiled.dim).map(|dim| extents[dim]).product();
+    pool.run((others * bands) as usize, &|task| {
+        let (mut rest, band) = (task as i64 / bands, task as i64 % bands);
+        with_machine(nest, arrays, failures, |worker| {
+            for dim in (0..nest.outer).rev().filter(|dim| *dim != tiled.dim) {
+                worker.machine.index[dim] = rest % extents[dim];
+                rest /= extents[dim];
+            }
+            let rows = band * tile..((band + 1) * tile).min(down);
+            let mut start = 0;
+            while start < length {
+                worker.tile(tiled, &rows, start, (length - start).min(tile), &extents);
+                start += tile;
+            }
+        });
+    });
+}
+
+/// Runs some rows on the caller's thread.
+pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops::Range<i64>) {
+    with_machine(nest, arrays, failures, |worker| {
+        for row in rows {
+            worker.row(row, None, false);
+        }
+    });
+}
+
+/// Calls `work` with that many bytes that this thread keeps.
+pub fn with_room(bytes: usize, work: impl FnOnce(*mut u8)) {
+    ROOM.with(|room| match room.try_borrow_mut() {
+        Ok(mut memory) => {
+            memory.grow(bytes);
+            work(memory.pointer());
+        }
+        Err(_) => work(Memory::new(bytes).pointer()),
+    });
+}
+
 fn is_plain(nest: &Nest) -> bool {
     nest.passes.len() == 1 && nest.passes[0].accumulators.is_empty() && nest.after.is_empty()
 }
@@ -74,6 +129,8 @@ struct Worker<'a> {
     machine: Machine<'a>,
     /// Running values, a block for each accumulator, and one to spread a value in.
     states: *mut u8,
+    /// A tile for each load that is made for tiles.
+    tiles: *mut u8,
 }
 
 fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnOnce(&mut Worker)) {
@@ -95,13 +152,15 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
                 &mut own
             }
         };
-        memory.grow(blocks + nest.rows.len() * row_bytes);
+        let tile_count = nest.tiled.as_ref().map_or(0, |tiled| tiled.loads.len());
+        let rows_end = blocks + nest.rows.len() * row_bytes;
+        memory.grow(rows_end + tile_count * TILE * TILE * 8);
         let scratch = memory.pointer();
         // SAFETY: all within what was asked for.
-        let (states, rows) = unsafe {
+        let (states, rows, tiles) = unsafe {
             let rows = scratch.add(blocks);
             let rows = (0..nest.rows.len()).map(|at| rows.add(at * row_bytes)).collect();
-            (scratch.add(nest.registers * BLOCK * 8), rows)
+            (scratch.add(nest.registers * BLOCK * 8), rows, scratch.add(rows_end))
         };
         let empty = block::Block { pointer: scratch, uniform: true };
         let machine = Machine {
@@ -111,11 +170,12 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             registers: vec![empty; nest.registers],
             slots: nest.slots.clone(),
             rows,
+            tiles: vec![tiles; tile_count],
             index: vec![0; nest.dims.len()],
             lane: nest.lane,
             row: 0,
         };
-        work(&mut Worker { nest, machine, states });
+        work(&mut Worker { nest, machine, states, tiles });
     });
 }
 
@@ -143,6 +203,45 @@ impl Worker<'_> {
         self.machine.index[nest.outer..].fill(0);
         // SAFETY: as above.
         unsafe { block::run(&mut self.machine, &nest.after, 1) };
+    }
+
+    /// Some lanes of some rows: what jumps is brought in order first.
+    fn tile(&mut self, tiled: &Tiled, rows: &std::ops::Range<i64>, start: i64, lanes: i64, extents: &[i64]) {
+        let (dim, lane) = (tiled.dim, self.nest.lane);
+        self.machine.index[dim] = rows.start;
+        self.machine.index[lane] = start;
+        let (height, count) = ((rows.end - rows.start) as usize, lanes as usize);
+        for (at, (buffer, dtype, address)) in tiled.loads.iter().enumerate() {
+            let (place, factor) = self.machine.address(address);
+            // SAFETY: the tile lies within the array, and there is a block for each load.
+            unsafe {
+                block::transpose(
+                    &self.machine,
+                    (*buffer, *dtype, place),
+                    factor,
+                    height,
+                    count,
+                    self.tile_room(at),
+                )
+            };
+        }
+        for row in rows.clone() {
+            self.machine.index[dim] = row;
+            let outer = self.machine.index[..self.nest.outer].iter().zip(extents);
+            self.machine.row = outer.fold(0, |number, (index, extent)| number * extent + index) as u64;
+            for (at, (_, dtype, _)) in tiled.loads.iter().enumerate() {
+                let before = (row - rows.start) as usize * TILE * Lane::of(*dtype).width();
+                self.machine.tiles[at] = self.tile_room(at).wrapping_add(before);
+            }
+            // SAFETY: rows and lanes are in range.
+            unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, count) };
+        }
+    }
+
+    /// The memory of a tile.
+    fn tile_room(&self, at: usize) -> *mut u8 {
+        // SAFETY: there is a tile for each load.
+        unsafe { self.tiles.add(at * TILE * TILE * 8) }
     }
 
     fn extent(&self, dim: usize) -> i64 {

@@ -74,6 +74,7 @@ pub enum Role {
 pub fn fuse(nests: &mut Nests) -> Vec<Kernel> {
     split_long(nests);
     inline(nests);
+    store_factors(nests);
     super::extract::drop_dead(nests);
     group(nests)
 }
@@ -186,9 +187,10 @@ pub fn contraction(nests: &Nests, def: &Def) -> Option<Contraction> {
 
 /// `sum(body for inner) for own` as a matrix product.
 fn factors(arena: &Arena, own: &[Axis], inner: &[Axis], body: ExprId) -> Option<Contraction> {
-    let Node::Call { fun: Scalar::Mul, args, dtype: DType::F32 | DType::F64, .. } = arena.node(body) else {
+    let Node::Call { fun: Scalar::Mul, args, dtype, .. } = arena.node(body) else { return None };
+    if *dtype == DType::Bool {
         return None;
-    };
+    }
     let (left, right) = (args[0], args[1]);
     let (in_left, in_right) = (arena.free_axes(left), arena.free_axes(right));
     let inner = wide_axes(arena, inner);
@@ -207,6 +209,37 @@ fn factors(arena: &Arena, own: &[Axis], inner: &[Axis], body: ExprId) -> Option<
     let extent = |axes: &[Axis]| axes.iter().map(|axis| arena.axis_extent(*axis)).product::<i64>();
     let (m, n) = (extent(&found.rows), extent(&found.columns));
     (m >= 4 && n >= 4 && m * n * extent(&found.inner) >= 4096).then_some(found)
+}
+
+/// Gives each factor of a product that is not a load an array of its own, so that it is
+/// computed once and packed as it is.
+fn store_factors(nests: &mut Nests) {
+    let mut defs = Vec::new();
+    for def in std::mem::take(&mut nests.defs) {
+        let mut by = Rewrite::default();
+        let factors = contraction(nests, &def).filter(|_| !nests.arena.can_fail(def.body));
+        for factor in factors.into_iter().flat_map(|found| [found.left, found.right]) {
+            if is_plain_load(&nests.arena, factor) {
+                continue;
+            }
+            let axes: Vec<Axis> = nests.arena.free_axes(factor).into_iter().collect();
+            let shape = axes.iter().map(|axis| nests.arena.axis_extent(*axis) as usize).collect();
+            let dtype = nests.arena.dtype(factor);
+            nests.arrays.push(ArrayDecl { dtype, shape });
+            let array = ArrayId(nests.arrays.len() as u32 - 1);
+            let index = axes.iter().map(|axis| Lin::axis(*axis)).collect();
+            defs.push(Def { array, axes, body: factor });
+            let load = nests.arena.intern(Node::Load { array, dtype, index });
+            by = by.replace(factor, load);
+        }
+        let body = nests.arena.rewrite(def.body, &mut by);
+        defs.push(Def { body, ..def });
+    }
+    nests.defs = defs;
+}
+
+fn is_plain_load(arena: &Arena, id: ExprId) -> bool {
+    matches!(arena.node(id), Node::Load { index, .. } if index.iter().all(|lin| lin.values().next().is_none()))
 }
 
 /// Cuts a reduction with few results and many elements into chunks that are reduced
@@ -291,16 +324,22 @@ fn is_vertical(nests: &Nests, def: &Def) -> bool {
     let Some(lane) = def.axes.iter().copied().filter(wide).next_back() else { return false };
     let Some(along) = axes.iter().map(|(axis, _)| *axis).filter(wide).next_back() else { return false };
     let (lanes, length) = (arena.axis_extent(lane), arena.axis_extent(along));
-    let (mut for_lane, mut for_along) = (0, 0);
+    // Loads that jump are worst; then loads that run along count.
+    let (mut jumps_by_lane, mut jumps_along, mut for_lane, mut for_along) = (0, 0, 0, 0);
     arena.walk(*body, &mut |id| {
         if let Node::Load { array, index, .. } = arena.node(id) {
             let strides = nests.decl(*array).strides();
             let stride =
                 |axis: Axis| index.iter().zip(&strides).map(|(lin, s)| lin.factor(axis) * s).sum::<i64>();
+            jumps_by_lane += usize::from(stride(lane).abs() > 1);
+            jumps_along += usize::from(stride(along).abs() > 1);
             for_lane += usize::from(stride(lane) == 1);
             for_along += usize::from(stride(along) == 1);
         }
     });
+    if jumps_by_lane != jumps_along {
+        return jumps_by_lane < jumps_along && lanes >= 8;
+    }
     if for_lane != for_along { for_lane > for_along && lanes >= 8 } else { length < 16 && lanes > 2 * length }
 }
 
@@ -449,7 +488,10 @@ fn join(nests: &mut Nests, group: &mut Growing, def: &Def) -> bool {
         _ if group.split && own.len() == group.kernel.outer => (own, group.kernel.outer, Role::Row, def.body),
         _ => return false,
     };
-    if extents(nests, &own)[..] != domain[..own.len()] || (role != Role::Row && own.len() != domain.len()) {
+    if own.len() > domain.len()
+        || extents(nests, &own)[..] != domain[..own.len()]
+        || (role != Role::Row && own.len() != domain.len())
+    {
         return false;
     }
     let to = group.kernel.axes[..own.len()].to_vec();

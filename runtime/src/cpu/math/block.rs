@@ -7,6 +7,8 @@
 /// Elements that are slow together.
 const CHUNK: usize = 64;
 
+// Loops over indices, not iterators: these are calls where they are used in many places.
+
 /// `fast` of each element, `slow` where it is `far`.
 #[inline(always)]
 pub(super) fn guarded<T: Copy>(
@@ -15,12 +17,21 @@ pub(super) fn guarded<T: Copy>(
     fast: impl Fn(T) -> T,
     slow: impl Fn(T) -> T,
 ) {
-    for chunk in xs.chunks_mut(CHUNK) {
-        if chunk.iter().fold(false, |any, x| any | far(*x)) {
-            chunk.iter_mut().for_each(|x| *x = if far(*x) { slow(*x) } else { fast(*x) });
-        } else {
-            chunk.iter_mut().for_each(|x| *x = fast(*x));
+    let mut start = 0;
+    while start < xs.len() {
+        let end = (start + CHUNK).min(xs.len());
+        let mut any = false;
+        for i in start..end {
+            any |= far(xs[i]);
         }
+        if any {
+            for i in start..end {
+                xs[i] = if far(xs[i]) { slow(xs[i]) } else { fast(xs[i]) };
+            }
+        } else {
+            each(&mut xs[start..end], &fast);
+        }
+        start = end;
     }
 }
 
@@ -33,27 +44,39 @@ pub(super) fn guarded_pairs<T: Copy>(
     fast: impl Fn(T, T) -> T,
     slow: impl Fn(T, T) -> T,
 ) {
-    for (xs, ys) in xs.chunks_mut(CHUNK).zip(ys.chunks(CHUNK)) {
-        if xs.iter().zip(ys).fold(false, |any, (x, y)| any | far(*x, *y)) {
-            xs.iter_mut()
-                .zip(ys)
-                .for_each(|(x, y)| *x = if far(*x, *y) { slow(*x, *y) } else { fast(*x, *y) });
-        } else {
-            xs.iter_mut().zip(ys).for_each(|(x, y)| *x = fast(*x, *y));
+    let mut start = 0;
+    while start < xs.len() {
+        let end = (start + CHUNK).min(xs.len());
+        let mut any = false;
+        for i in start..end {
+            any |= far(xs[i], ys[i]);
         }
+        if any {
+            for i in start..end {
+                xs[i] = if far(xs[i], ys[i]) { slow(xs[i], ys[i]) } else { fast(xs[i], ys[i]) };
+            }
+        } else {
+            each_pair(&mut xs[start..end], &ys[start..end], &fast);
+        }
+        start = end;
     }
 }
 
 /// `f` of each element.
 #[inline(always)]
 pub(super) fn each<T: Copy>(xs: &mut [T], f: impl Fn(T) -> T) {
-    xs.iter_mut().for_each(|x| *x = f(*x));
+    for i in 0..xs.len() {
+        xs[i] = f(xs[i]);
+    }
 }
 
 /// `f` of each pair of elements.
 #[inline(always)]
 pub(super) fn each_pair<T: Copy>(xs: &mut [T], ys: &[T], f: impl Fn(T, T) -> T) {
-    xs.iter_mut().zip(ys).for_each(|(x, y)| *x = f(*x, *y));
+    let ys = &ys[..xs.len()];
+    for i in 0..xs.len() {
+        xs[i] = f(xs[i], ys[i]);
+    }
 }
 
 /// `dispatch!(T)`: the functions of the scalar table from floats to floats, by name, of
