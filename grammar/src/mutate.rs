@@ -138,14 +138,24 @@ impl Walk {
             rule.arrow = Arrow::Both;
         }
         self.expr(&mut rule.lhs);
-        // Left out on the left side: that would be the same mistake seen from there.
+        // Not on the left side: that would be the same mistake seen from there.
         self.alike = alike(&rule.params);
-        if matches!(&rule.rhs.kind, ExprKind::Name(name) if self.alike.contains_key(name)) {
+        if self.is_of_parameters(&rule.rhs) {
             for (slip, other) in whole(&rule.rhs) {
                 self.put(slip, &mut rule.rhs, other, print_expr);
             }
         }
         self.expr(&mut rule.rhs);
+    }
+
+    /// Whether nothing inside can be mistaken: a parameter, or a call of parameters alone.
+    fn is_of_parameters(&self, expr: &Expr) -> bool {
+        let is_parameter =
+            |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if self.alike.contains_key(name));
+        match &expr.kind {
+            ExprKind::Call { args: Args::List(list), .. } => list.iter().all(|arg| is_parameter(&arg.value)),
+            _ => is_parameter(expr),
+        }
     }
 
     fn def(&mut self, def: &mut Def) {

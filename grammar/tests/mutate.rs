@@ -73,6 +73,8 @@ fn a_parameter_on_the_right_side_is_mistaken() {
         "`x` becomes `y`",
     ];
     assert_eq!(found, wanted);
+    let found = changes("rule r[*S, T: num](x: T[*S]) { relu(relu(x)) => relu(x) }");
+    assert!(found.contains(&"`relu(x)` becomes `-relu(x)`".to_string()), "{found:#?}");
     let found = changes("rule r[N, T: any](x: T[N], a: size, b: size) { x[a:b] => x[a:] }");
     assert!(found.contains(&"`a` becomes `b`".to_string()), "{found:#?}");
     assert!(!found.contains(&"`b` becomes `a`".to_string()), "{found:#?}");

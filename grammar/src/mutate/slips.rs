@@ -125,8 +125,8 @@ pub fn slips(expr: &Expr) -> Vec<(Slip, Expr)> {
     }
 }
 
-/// What a right side that is a parameter alone could be instead: one more, negated, filled
-/// with zeros, the other way round.
+/// What a right side could be instead in which nothing can be mistaken: one more, negated,
+/// filled with zeros, the other way round.
 pub fn whole(expr: &Expr) -> Vec<(Slip, Expr)> {
     let like = |kind: ExprKind| Expr { kind, span: expr.span };
     let (one, zero) = (like(ExprKind::Int(1.into())), like(ExprKind::Int(0.into())));
