@@ -10,7 +10,7 @@
 //! dtype (exact), elements of a free commutative monoid (reassoc, see `floats.rs`), or
 //! extended reals (real, see `reals.rs`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use num_traits::Signed;
@@ -83,6 +83,9 @@ pub(crate) struct Encoder {
     pub keys: HashMap<String, usize>,
     /// Float literals, by their constants.
     pub literals: HashMap<Id, crate::floats::Literal>,
+    /// Of opaque floats: which sign bits, and which comparisons by `==`, are spoken of.
+    pub sign_bits: BTreeMap<Id, Id>,
+    pub equal_floats: BTreeMap<(Id, Id), Id>,
     pub env: HashMap<Var, Enc>,
     known: Known,
     /// Widths that unbounded integers were wrapped to.
@@ -123,6 +126,8 @@ impl Encoder {
             reduces: Vec::new(),
             keys: HashMap::new(),
             literals: HashMap::new(),
+            sign_bits: BTreeMap::new(),
+            equal_floats: BTreeMap::new(),
             env: HashMap::new(),
             known,
             widths: BTreeSet::new(),
@@ -146,6 +151,7 @@ impl Encoder {
     /// Adds the laws between functions; once, when everything is encoded.
     pub fn close(&mut self) {
         self.laws.close(&mut self.q);
+        self.merge_equal_floats();
         self.wrap_equations();
         self.unwrapped();
         for i in 1..self.ordered.len().min(MAX_ORDERED) {

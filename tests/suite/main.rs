@@ -9,6 +9,7 @@ mod cache;
 mod certificates;
 mod cli;
 mod crosscheck;
+mod elementary;
 mod facets;
 mod files;
 mod folder;
