@@ -26,6 +26,7 @@ mod facets;
 mod field;
 mod instances;
 mod module;
+mod ranks;
 mod recheck;
 mod record;
 mod refute;

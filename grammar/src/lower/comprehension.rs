@@ -119,7 +119,7 @@ impl Lower<'_> {
     fn bound_index(&mut self, name: &str, extent: &Size, core: &mut Vec<Binder>) -> Sym {
         let sym = self.fresh_sym(SymKind::Index, name);
         self.facts.push(Cond::lt(&Size::sym(&sym), extent));
-        if extent.is_group() {
+        if self.is_many(extent) {
             self.mark_group_index(&Size::sym(&sym), extent);
         }
         core.push(Binder { sym: sym.clone(), extent: extent.clone() });
