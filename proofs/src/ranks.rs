@@ -55,6 +55,9 @@
 //! (3): `numel`, `rank`, `linear`, `unravel`, `reshape`, numbers of axes, `permute`, reductions
 //! over the axes, indices of the axes as numbers.
 
+#[cfg(test)]
+mod tests;
+
 use crate::choices::DTypes;
 use crate::instances::TESTED_RANKS;
 use rtv_grammar::ast::{Item, ItemKind};

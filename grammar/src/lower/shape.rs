@@ -214,8 +214,10 @@ impl Lower<'_> {
         let fixed = before.len() + after.len();
         let count = actual.shape.len();
         if fixed > count || (splat.is_none() && fixed != count) {
-            // At another rank they may fit.
-            self.countable(&actual.shape, span)?;
+            // What is given has at least as many axes as entries; at a higher rank it may fit.
+            if fixed > count {
+                self.countable(&actual.shape, span)?;
+            }
             let least = if splat.is_some() { "at least " } else { "" };
             let axes = if fixed == 1 { "axis" } else { "axes" };
             return fail(205, span, format!("expected {least}{fixed} {axes}, found {count}: `{actual}`"));

@@ -49,6 +49,7 @@ impl Lower<'_> {
         INDEX_FUNCTIONS.contains(&name)
             && match name {
                 "unravel" => on_tuple(args.get(1)) || matches!(args.get(1), Some(Value::List(_))),
+                "inside" => on_tuple(args.first()) || on_tuple(args.get(1)),
                 "infer" | "numel" | "rank" => !matches!(args.first(), Some(Value::Term(_))),
                 "expanded" => true,
                 _ => on_tuple(args.first()),
@@ -425,17 +426,34 @@ impl Lower<'_> {
         product.exact_div(known).unwrap_or_else(|| self.quotient(product, known))
     }
 
+    /// Whether every entry lies below its extent; a number stands for as many of it as the
+    /// other has entries.
     fn inside(&mut self, args: &[Value], span: Span) -> Result<Value> {
-        let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
-        self.same_length(&i.items, &s.items, span)?;
-        self.aligned(&i.items, &s.items, span)?;
-        let parts = i.items.iter().zip(&s.items).map(|(i, n)| Cond::within(&Size::zero(), i, n));
-        if !self.is_uniform() {
-            return self.condition(Cond::and(parts), span);
+        let (mut i, mut s) = (self.extents(&args[0], span)?.items, self.extents(&args[1], span)?.items);
+        let number = match (&args[0], &args[1]) {
+            (Value::Size(number), _) => {
+                i = vec![number.clone(); s.len()];
+                true
+            }
+            (_, Value::Size(number)) => {
+                s = vec![number.clone(); i.len()];
+                true
+            }
+            _ => false,
+        };
+        self.same_length(&i, &s, span)?;
+        if !(number && self.is_uniform()) {
+            self.aligned(&i, &s, span)?;
         }
-        let (many, single): (Vec<_>, Vec<_>) = parts.zip(&s.items).partition(|(_, n)| self.is_many(n));
-        let single = self.condition(Cond::and(single.into_iter().map(|(cond, _)| cond)), span)?;
-        let many = Cond::and(many.into_iter().map(|(cond, _)| cond));
+        let all = |pairs: Vec<(&Size, &Size)>| {
+            Cond::and(pairs.into_iter().map(|(i, n)| Cond::within(&Size::zero(), i, n)))
+        };
+        if !self.is_uniform() {
+            return self.condition(all(i.iter().zip(&s).collect()), span);
+        }
+        let pairs = i.iter().zip(&s);
+        let (many, single) = pairs.partition(|(i, n)| self.is_group_entry(i) || self.is_group_entry(n));
+        let (many, single) = (all(many), self.condition(all(single), span)?);
         if self.holds(&many) || matches!(single, Value::Bool(false)) {
             return Ok(single);
         }
