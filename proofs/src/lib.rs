@@ -49,6 +49,7 @@ pub use decide::BOUNDED;
 pub use expect::Expectation;
 pub use facets::{Cause, Decided, Facets, Special};
 pub use module::{Module, subject};
+pub use ranks::FROM_RANKS;
 pub use recheck::{Opinion, SecondSolver, Tally};
 pub use record::Record;
 pub use verdict::{Checked, ClaimResult, Contract, Finding, Provenance, Verdict};

@@ -78,6 +78,9 @@ use rtv_semantics::unfold::{Limits, element, fresh_index, index_terms};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+/// Begins what is said of a claim that some ranks decide.
+pub const FROM_RANKS: &str = "any rank, by ranks";
+
 /// More cases of guards than this are not looked at.
 const MAX_CASES: usize = 256;
 
@@ -97,12 +100,12 @@ impl Sufficient {
 
 impl fmt::Display for Sufficient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let needs = match self.axes {
+        let axes = match self.axes {
             0 => "no axis".to_string(),
-            1 => "1 axis".to_string(),
-            n => format!("{n} axes"),
+            1 => "at most 1 axis".to_string(),
+            n => format!("at most {n} axes"),
         };
-        write!(f, "any rank, by ranks 0 to {}: a counterexample needs {needs}", self.most())
+        write!(f, "{FROM_RANKS} 0 to {}: a counterexample needs {axes}", self.most())
     }
 }
 

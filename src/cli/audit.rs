@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rtv_proofs::{BOUNDED, ClaimResult, Module, Verdict};
+use rtv_proofs::{BOUNDED, ClaimResult, FROM_RANKS, Module, Verdict};
 use rtv_smt::Z3_VERSION;
 
 use crate::ledger::{Books, Filed, For};
@@ -30,6 +30,8 @@ struct Found {
     /// Proved with a certificate, and how many questions it asks.
     with_solver: Listed,
     without_certificate: Listed,
+    /// Those of the proved that are proved at some ranks, which decide the others.
+    from_ranks: Listed,
     bounded: Listed,
     tested: Listed,
     trusted: Listed,
@@ -80,6 +82,9 @@ impl Found {
     }
 
     fn add_proved(&mut self, name: &str, note: &str, filed: Filed) {
+        if note.starts_with(FROM_RANKS) {
+            self.from_ranks.push((name.to_string(), note.to_string()));
+        }
         let (list, about) = match filed {
             Filed::Certificate(text) => match text.lines().filter(|l| l.starts_with("question ")).count() {
                 0 => (&mut self.without_solver, note.to_string()),
@@ -101,6 +106,7 @@ impl Found {
             ("proved, with a certificate that asks no solver", &self.without_solver, false),
             (&solver, &self.with_solver, false),
             ("proved, without certificate", &self.without_certificate, true),
+            ("of these, for any rank by proofs at a few, which suffice", &self.from_ranks, false),
             ("proved at some ranks only, else open", &self.bounded, true),
             ("tested only", &self.tested, true),
             ("trusted", &self.trusted, true),
