@@ -274,7 +274,7 @@ impl<'a> Uniform<'a> {
                 let mut syms = BTreeSet::new();
                 cond.collect_syms(&mut syms);
                 if !syms.is_subset(&self.outer) {
-                    return Err(format!("`{cond}`, of every axis, mentions an index of a reduction"));
+                    return Err("a condition on its axes depends on an index of a reduction".into());
                 }
                 self.tie_cond(&cond);
                 let mut places = 0;
@@ -357,7 +357,7 @@ impl<'a> Uniform<'a> {
     fn reads(&mut self, term: &Term, facts: &[Cond], found: &mut Reads) -> Counted<()> {
         match term.form() {
             Form::Size(size) if self.is_own(size) => {
-                Err(format!("`{size}` is an index or extent inside a rank variable, taken as a number"))
+                Err("an index or extent of one of its axes is taken as a number".into())
             }
             Form::Size(_) | Form::Lit(_) => Ok(()),
             Form::Var(_) if term.is_scalar() => Ok(()),
@@ -366,8 +366,8 @@ impl<'a> Uniform<'a> {
             }
             Form::If(c, a, b) => [c, a, b].into_iter().try_for_each(|t| self.reads(t, facts, found)),
             Form::Reduce(Reduce { binders, body, .. }) => {
-                if let Some(binder) = binders.iter().find(|b| self.is_own(&b.extent)) {
-                    return Err(format!("a reduction over `{}`, inside a rank variable", binder.extent));
+                if binders.iter().any(|b| self.is_own(&b.extent)) {
+                    return Err("a reduction runs over its axes".into());
                 }
                 self.reads(body, facts, found)
             }
@@ -394,10 +394,10 @@ impl<'a> Uniform<'a> {
                 continue;
             }
             let Some(entry) = at.as_size().filter(|entry| self.is_own(entry)) else {
-                return Err("an axis of a rank variable is read at something else".into());
+                return Err("one of its axes is read at what does not belong to it".into());
             };
             if !entry.syms().is_subset(&self.outer) {
-                return Err(format!("`{entry}` mixes an index of a reduction with an axis"));
+                return Err("an index of a reduction is mixed with one of its axes".into());
             }
             self.ties.push(&entry.syms() | &extent.syms());
             entries.push(simplify::size(entry, facts, self.engine));

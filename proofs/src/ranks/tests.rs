@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Rules drawn.
-const RULES: u64 = 400;
+const RULES: u64 = 300;
 
 /// What is decided by fewer axes is run at all ranks to this one.
 const RANKS: usize = 5;
@@ -114,7 +114,7 @@ fn what_few_ranks_prove_is_true_at_more() {
     }
     println!("{proofs} proved, {late} false from rank 2 on, {open} without ranks; by axes: {few:?}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(proofs >= 60 && late >= 5, "{proofs} proved, {late} false from rank 2 on");
+    assert!(proofs >= 60 && late >= 20, "{proofs} proved, {late} false from rank 2 on");
 }
 
 /// Note [Uniform elaboration]: rules of this file, and random ones.
