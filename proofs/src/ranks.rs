@@ -52,9 +52,11 @@
 //! that the rest looks at. A case in which both elements are the same term needs no axes: no
 //! counterexample has it. Nor has one that contradicts what is known of one axis. What needs
 //! counting, position or sums inside a rank variable has no uniform elaboration, or breaks
-//! (3): `numel`, `rank`, `linear`, `unravel`, `reshape`, numbers of axes, `permute`, reductions
-//! over the axes, indices of the axes as numbers.
+//! (3): `numel`, `rank`, `linear`, `unravel`, `reshape`, numbers of axes, `permute`, indices of
+//! the axes as numbers. Reductions over the axes break it too, but where they meet another one
+//! that is the same at every rank: Note [Reductions over axes].
 
+mod reindex;
 #[cfg(test)]
 mod tests;
 
@@ -302,11 +304,17 @@ impl<'a> Uniform<'a> {
         (!self.engine.entails(&case.facts, cond)).then_some(narrowed)
     }
 
-    /// A guard that is not decided, as what it says of one axis.
+    /// A guard that is not decided, as what it says of one axis. Those of a reduction over
+    /// the axes are its own.
     fn open(&self, term: &Term) -> Option<Cond> {
-        match self.guard(term) {
-            Some(cond) => Some(cond),
-            None => children(term).into_iter().find_map(|child| self.open(child)),
+        match (self.guard(term), term.form()) {
+            (Some(cond), _) => Some(cond),
+            (None, Form::Reduce(Reduce { binders, .. }))
+                if binders.iter().any(|b| self.is_own(&b.extent)) =>
+            {
+                None
+            }
+            (None, _) => children(term).into_iter().find_map(|child| self.open(child)),
         }
     }
 
@@ -340,6 +348,9 @@ impl<'a> Uniform<'a> {
 
     /// The places where all guards are decided.
     fn told_apart(&mut self, left: &Term, right: &Term, case: &Case) -> Counted<usize> {
+        if self.alike(left, right, &case.facts) {
+            return Ok(0);
+        }
         let mut reads = Reads::default();
         for side in [left, right] {
             self.reads(side, &case.facts, &mut reads)?;

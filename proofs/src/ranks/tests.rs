@@ -91,9 +91,11 @@ fn decided(module: &Module, checker: &Checker) -> Result<Sufficient, String> {
 fn what_few_ranks_prove_is_true_at_more() {
     let checker = checker();
     let mut sampler = Sampler::new(5);
-    let (mut proofs, mut open, mut late, mut few, mut wrong) = (0, 0, 0, [0; 5], Vec::new());
-    for _ in 0..RULES {
-        let text = drawn::rule(&mut sampler);
+    let (mut proofs, mut summed, mut open, mut late) = (0, 0, 0, 0);
+    let (mut few, mut wrong) = ([0; 5], Vec::new());
+    for round in 0..RULES {
+        let sums = round % 3 == 0;
+        let text = if sums { drawn::sum_rule(&mut sampler) } else { drawn::rule(&mut sampler) };
         let module = module(&text);
         let Ok(ranks) = decided(&module, &checker) else {
             open += 1;
@@ -109,12 +111,18 @@ fn what_few_ranks_prove_is_true_at_more() {
             Some(claim) if all => wrong.push(format!("at rank {}: {text}", rank(claim))),
             // Fewer ranks would have proved it.
             Some(_) if up_to(1) => late += 1,
+            _ if sums => summed += usize::from(all),
             _ => proofs += usize::from(all),
         }
     }
-    println!("{proofs} proved, {late} false from rank 2 on, {open} without ranks; by axes: {few:?}");
+    println!(
+        "{proofs} proved, {summed} with sums, {late} false from rank 2 on, {open} without ranks; by axes: {few:?}"
+    );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(proofs >= 60 && late >= 20, "{proofs} proved, {late} false from rank 2 on");
+    assert!(
+        proofs >= 50 && summed >= 10 && late >= 15,
+        "{proofs}, {summed} proved, {late} false from rank 2 on"
+    );
 }
 
 /// Note [Uniform elaboration]: rules of this file, and random ones.
@@ -123,7 +131,8 @@ fn an_elaboration_about_one_axis_is_about_each() {
     let checker = checker();
     let mut sampler = Sampler::new(7);
     let mut texts = vec![include_str!("../../rules/axes.rtl").to_string()];
-    texts.extend((0..60).map(|_| drawn::rule(&mut sampler)));
+    texts.extend((0..40).map(|_| drawn::rule(&mut sampler)));
+    texts.extend((0..20).map(|_| drawn::sum_rule(&mut sampler)));
     let (mut sides, mut inputs, mut wrong) = (0, 0, Vec::new());
     for module in texts.iter().map(|text| module(text)) {
         for at in 0..module.items.len() {

@@ -126,6 +126,55 @@ fn denied(guard: Guard) -> Guard {
     Guard::Not(Box::new(guard))
 }
 
+/// A rule about a sum over the axes, and one that is nearly the same.
+pub fn sum_rule(sampler: &mut Sampler) -> String {
+    const EXTENTS: [&str; 3] = ["A", "A + 1", "B"];
+    const PLACES: [&str; 4] = ["i + w", "i + A - w", "i + B + w", "w"];
+    const GUARDS: [&str; 5] =
+        ["", "inside(w, B)", "inside(w - 1, A)", "not inside(w, B)", "inside(w, B) or inside(w - B, A)"];
+    const NEEDS: [&str; 4] = [
+        "",
+        "requires inside(A, B + 1)",
+        "requires inside(B, A + 1)",
+        "requires inside(A, B + 1), inside(B, A + 1)",
+    ];
+    let pick = |of: &[&'static str], sampler: &mut Sampler| of[sampler.below(of.len())];
+    let (extent, guard) = (pick(&EXTENTS, sampler), pick(&GUARDS, sampler));
+    let places = [pick(&PLACES, sampler), pick(&PLACES, sampler)];
+    let factors = 1 + sampler.below(2);
+    // The places of the factors and the guard, each seen from the other end or not.
+    let sum = |turned: [bool; 3], guard: &str| {
+        let seen = |text: &str, at: usize| match turned[at] {
+            true => text.replace('w', &format!("({extent} - 1 - w)")),
+            false => text.to_string(),
+        };
+        let reads = (0..factors).map(|at| format!("{}[*({})]", ["x", "y"][at], seen(places[at], at)));
+        let body = reads.collect::<Vec<_>>().join(" * ");
+        match guard {
+            "" => format!("sum({body} for *w in *({extent}))"),
+            guard => format!("sum(if {} {{ {body} }} else {{ 0 }} for *w in *({extent}))", seen(guard, 2)),
+        }
+    };
+    let left = sum([false; 3], guard);
+    let right = match sampler.below(6) {
+        0 | 1 => sum([true; 3], guard),
+        2 => sum([true, true, false], guard),
+        3 => sum([true, false, true], guard),
+        4 => sum([false; 3], ""),
+        _ => sum([true; 3], pick(&GUARDS, sampler)),
+    };
+    written(pick(&NEEDS, sampler), &left, &right)
+}
+
+/// The rule about an element of a result over the axes.
+fn written(needs: &str, left: &str, right: &str) -> String {
+    let shape = "i32[*(S + A + B)]";
+    format!(
+        "rtl 1.0\nrule drawn[*S, *A, *B](x: {shape}, y: {shape}, v: i32[], w: i32[])\n  {needs}\n{{\n  \
+         [{left} for *i in *S] => [{right} for *i in *S]\n}}\n",
+    )
+}
+
 pub fn rule(sampler: &mut Sampler) -> String {
     const NEEDS: [&str; 9] = [
         "",
@@ -148,10 +197,5 @@ pub fn rule(sampler: &mut Sampler) -> String {
         let right = varied(&left, sampler);
         (NEEDS[sampler.below(NEEDS.len())], left, right)
     };
-    let (left, right) = (text(&left), text(&right));
-    let shape = "i32[*(S + A + B)]";
-    format!(
-        "rtl 1.0\nrule drawn[*S, *A, *B](x: {shape}, y: {shape}, v: i32[], w: i32[])\n  {needs}\n{{\n  \
-         [{left} for *i in *S] => [{right} for *i in *S]\n}}\n",
-    )
+    written(needs, &text(&left), &text(&right))
 }

@@ -116,9 +116,17 @@ impl WrittenOut<'_> {
             Form::Reduce(Reduce { op, binders, body }) => {
                 let mut list = Vec::new();
                 for binder in binders {
-                    let sym = self.fresh.sym(&binder.sym);
-                    list.push(Binder { sym: sym.clone(), extent: self.size(&binder.extent) });
-                    self.others.insert(binder.sym.clone(), Size::sym(&sym));
+                    let own = self.is_own(&binder.extent);
+                    let copies = if own { self.rank } else { 1 };
+                    let syms: Vec<Sym> = (0..copies).map(|_| self.fresh.sym(&binder.sym)).collect();
+                    for (axis, sym) in syms.iter().enumerate() {
+                        list.push(Binder { sym: sym.clone(), extent: self.on_axis(&binder.extent, axis) });
+                    }
+                    if own {
+                        self.own.insert(binder.sym.clone(), syms.iter().map(Size::sym).collect());
+                    } else {
+                        self.others.insert(binder.sym.clone(), Size::sym(&syms[0]));
+                    }
                 }
                 Term::reduce(*op, list, self.term(body), span)
             }
