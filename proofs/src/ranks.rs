@@ -1,6 +1,6 @@
 //! How many axes decide a claim that looks inside its rank variables.
 //!
-//! Note [Sufficient ranks]. Take a rule whose uniform elaboration (Note [Uniform
+//! Note [Sufficient ranks]. Take a claim whose uniform elaboration (Note [Uniform
 //! elaboration]) exists. Its instance of rank r >= 1 is that elaboration with lists written
 //! out: an entry that stands for many axes is a list e(a) of r entries, where a is an axis
 //! and e(a) depends on the sizes and indices of a and on what belongs to no axis; and a
@@ -46,7 +46,8 @@
 //! the shapes differ, they do so at one axis, or beside the axes: keep that one and any others,
 //! K in all. Shapes would differ at rank K, where they do not. If the values differ at i, keep
 //! the places of the lemma and any others, K in all: by the lemma the values differ at rank K,
-//! where both sides are defined. Dtypes are those of the uniform elaboration.
+//! where both sides are defined. Dtypes are those of the uniform elaboration; whether a result
+//! hands elements of a parameter on is a matter of its form, which is the same at rank 1.
 //!
 //! Ways in which guards can come out are told apart by cases, a guard at a time, of those
 //! that the rest looks at. A case in which both elements are the same term needs no axes: no
@@ -62,7 +63,7 @@ mod tests;
 
 use crate::choices::DTypes;
 use crate::instances::TESTED_RANKS;
-use rtv_grammar::ast::{Item, ItemKind};
+use rtv_grammar::ast::{Def, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Defs, Lower, Schema, every_axis};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, definedness};
@@ -111,7 +112,7 @@ impl fmt::Display for Sufficient {
     }
 }
 
-/// The ranks that decide a rule which looks inside its rank variables.
+/// The ranks that decide a claim which looks inside its rank variables.
 ///
 /// # Errors
 /// Why no number of ranks is known to be enough.
@@ -121,8 +122,9 @@ pub fn sufficient(
     engine: &dyn Entails,
     dtypes: &[DTypes],
 ) -> Result<Sufficient, String> {
-    if !matches!(item.kind, ItemKind::Rule(_)) {
-        return Err("only rules are".into());
+    let decomp = |def: &Def| matches!(def.kind, DefKind::Decomp { .. });
+    if !matches!(&item.kind, ItemKind::Rule(_)) && !matches!(&item.kind, ItemKind::Def(def) if decomp(def)) {
+        return Err("it is neither a rule nor a decomposition".into());
     }
     let mut axes = 0;
     for dtypes in dtypes {
@@ -146,7 +148,7 @@ type Counted<T> = Result<T, String>;
 /// The different tuples of entries of axes at which each parameter is read.
 type Reads = BTreeMap<Var, BTreeSet<Vec<Size>>>;
 
-/// A rule about one axis that stands for all.
+/// A claim about one axis that stands for all.
 struct Uniform<'a> {
     schema: &'a Schema,
     engine: &'a dyn Entails,

@@ -430,7 +430,7 @@ impl Lower<'_> {
     }
 
     /// An entry of a list that is counted must be one entry.
-    fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
+    pub(super) fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
         match value {
             Value::Size(s) => self.one_axis(s, span),
             _ => Ok(()),

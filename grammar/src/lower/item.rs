@@ -108,7 +108,7 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// A `rule` about one axis that stands for any number of them; `None` where it does not
+    /// A `rule` or `decomp` about one axis that stands for any number of them; `None` where it does not
     /// treat all axes alike, or not by component.
     pub fn schema(&mut self, item: &Item, dtypes: &[(Arc<str>, DType)]) -> Option<Schema> {
         let claim = self.claim(item, &Choice { dtypes: dtypes.to_vec(), ranks: Ranks::Uniform })?;
