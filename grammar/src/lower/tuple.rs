@@ -426,34 +426,16 @@ impl Lower<'_> {
         product.exact_div(known).unwrap_or_else(|| self.quotient(product, known))
     }
 
-    /// Whether every entry lies below its extent; a number stands for as many of it as the
-    /// other has entries.
+    /// Whether every entry is not negative and below its extent. Of an elaboration about one
+    /// axis, what is said of many axes is said of every one.
     fn inside(&mut self, args: &[Value], span: Span) -> Result<Value> {
-        let (mut i, mut s) = (self.extents(&args[0], span)?.items, self.extents(&args[1], span)?.items);
-        let number = match (&args[0], &args[1]) {
-            (Value::Size(number), _) => {
-                i = vec![number.clone(); s.len()];
-                true
-            }
-            (_, Value::Size(number)) => {
-                s = vec![number.clone(); i.len()];
-                true
-            }
-            _ => false,
-        };
-        self.same_length(&i, &s, span)?;
-        if !(number && self.is_uniform()) {
-            self.aligned(&i, &s, span)?;
-        }
-        let all = |pairs: Vec<(&Size, &Size)>| {
+        let (i, s) = self.paired(args, span)?;
+        let within = |pairs: Vec<(&Size, &Size)>| {
             Cond::and(pairs.into_iter().map(|(i, n)| Cond::within(&Size::zero(), i, n)))
         };
-        if !self.is_uniform() {
-            return self.condition(all(i.iter().zip(&s).collect()), span);
-        }
-        let pairs = i.iter().zip(&s);
-        let (many, single) = pairs.partition(|(i, n)| self.is_group_entry(i) || self.is_group_entry(n));
-        let (many, single) = (all(many), self.condition(all(single), span)?);
+        let is_many = |(i, n): &(&Size, &Size)| self.is_group_entry(i) || self.is_group_entry(n);
+        let (many, single) = i.iter().zip(&s).partition(|pair| self.is_uniform() && is_many(pair));
+        let (many, single) = (within(many), self.condition(within(single), span)?);
         if self.holds(&many) || matches!(single, Value::Bool(false)) {
             return Ok(single);
         }
@@ -462,6 +444,22 @@ impl Lower<'_> {
             Value::Term(single) => Term::scalar(Scalar::LogicalAnd, vec![single, many], span),
             _ => many,
         }))
+    }
+
+    /// Entries and extents that fit each other; a number stands for as many as the other has.
+    fn paired(&self, args: &[Value], span: Span) -> Result<(Vec<Size>, Vec<Size>)> {
+        let (mut i, mut s) = (self.extents(&args[0], span)?.items, self.extents(&args[1], span)?.items);
+        let number = args.iter().position(|arg| matches!(arg, Value::Size(_)));
+        match number {
+            Some(0) => i = vec![i.remove(0); s.len()],
+            Some(_) => s = vec![s.remove(0); i.len()],
+            None => {}
+        }
+        self.same_length(&i, &s, span)?;
+        if number.is_none() || !self.is_uniform() {
+            self.aligned(&i, &s, span)?;
+        }
+        Ok((i, s))
     }
 
     /// A condition on sizes as a value: decided where the facts decide it.
