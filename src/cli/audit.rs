@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtv_proofs::{BOUNDED, ClaimResult, Module, Verdict};
+use rtv_proofs::{BOUNDED, ClaimResult, FROM_RANKS, Module, Verdict};
 use rtv_runtime::io::{placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_smt::Z3_VERSION;
@@ -101,6 +101,8 @@ struct Audited {
     note: String,
     /// What its certificate asks the solver, if it has one.
     questions: Option<usize>,
+    /// Proved at some ranks, which decide the others.
+    from_ranks: bool,
 }
 
 impl Audited {
@@ -210,6 +212,7 @@ fn audited(module: &Module, at: usize, path: &Path, books: &Books) -> Option<Aud
         class,
         note: claim.note.clone(),
         questions: None,
+        from_ranks: claim.verdict == Verdict::Proved && claim.note.starts_with(FROM_RANKS),
     };
     if let Some(absent) = outcome.untyped.first() {
         return Some(of(absent, Class::NotInLedger));
@@ -251,6 +254,21 @@ fn tell(all: &[Audited], reporter: &mut Reporter) {
             let shown = class.is_told() || reporter.is_verbose();
             reporter.row("audited", claim, shown.then_some(&*line));
         }
+        if class == Class::WithoutCertificate {
+            tell_part("for any rank by proofs at a few, which suffice", all, reporter, |claim| {
+                claim.from_ranks.then(|| claim.note.clone())
+            });
+        }
+    }
+}
+
+/// Those of the proved claims that something is to be said of.
+fn tell_part(what: &str, all: &[Audited], reporter: &mut Reporter, say: impl Fn(&Audited) -> Option<String>) {
+    let part: Vec<(&str, String)> =
+        all.iter().filter_map(|claim| Some((&*claim.name, say(claim)?))).collect();
+    reporter.text(&format!("{:5}  of these, {what}", part.len()));
+    if reporter.is_verbose() {
+        part.iter().for_each(|(name, said)| reporter.text(&format!("         {name}: {said}")));
     }
 }
 

@@ -334,7 +334,7 @@ impl<'r> Words<'r> {
                 };
                 Node::Part(contract, part)
             }
-            "instance" => Node::Instance(Certified { dtypes: self.text()?, parts: self.rest(Reader::part)? }),
+            "instance" => Node::Instance(Certified { choice: self.text()?, parts: self.rest(Reader::part)? }),
             _ => return None,
         })
     }

@@ -492,6 +492,6 @@ impl Writer {
         for (contract, part) in &instance.parts {
             parts.push(self.part(*contract, part)?);
         }
-        Ok(self.node(format!("instance {}{}", escaped(&instance.dtypes), refs(&parts))))
+        Ok(self.node(format!("instance {}{}", escaped(&instance.choice), refs(&parts))))
     }
 }
