@@ -13,7 +13,7 @@ use crate::conform::{External, Matrix, Ours, Suite, library};
 use crate::report::{Exit, Reporter};
 
 /// The folder of records, or the list of known failures, is none.
-const NO_RECORDS: Code = Code(827);
+const NO_RECORDS: Code = Code(829);
 /// No case is left to ask.
 const NO_CASES: Code = Code(828);
 
