@@ -394,6 +394,10 @@ impl<'a> Compiler<'a> {
     }
 
     fn can_hoist(&mut self, id: ExprId, mask: Option<Src>) -> bool {
+        if self.inner.is_empty() {
+            // A row is one lane: what it reads of the kernel is not there before it.
+            return false;
+        }
         let safe = !self.fails(id) || (self.never_empty && !matches!(mask, Some(Src::Reg(_))));
         safe && !self.varies(id)
     }
