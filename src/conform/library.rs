@@ -160,7 +160,9 @@ impl Block<'_> {
             choices = choices
                 .into_iter()
                 .flat_map(|before| {
-                    arguments.iter().map(move |argument| [&before[..], &[argument.clone()]].concat())
+                    arguments
+                        .iter()
+                        .map(move |argument| [&before[..], std::slice::from_ref(argument)].concat())
                 })
                 .take(MAX_READINGS)
                 .collect();

@@ -96,21 +96,19 @@ fn reasons(text: &mut String, counts: &BTreeMap<String, usize>) {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
+#[serde(tag = "reason")]
 enum Line<'a> {
-    ConformanceRow {
+    #[serde(rename = "conformance-row")]
+    Row {
         backend: &'a str,
         operator: &'a str,
         /// By contract: how many passed, and of how many.
         contracts: BTreeMap<&'static str, [usize; 2]>,
     },
-    ConformanceFailure {
-        backend: &'a str,
-        operator: &'a str,
-        case: &'a str,
-        text: &'a str,
-    },
-    ConformanceFinished {
+    #[serde(rename = "conformance-failure")]
+    Failure { backend: &'a str, operator: &'a str, case: &'a str, text: &'a str },
+    #[serde(rename = "conformance-finished")]
+    Finished {
         backend: &'a str,
         cases: usize,
         passed: usize,
@@ -129,15 +127,15 @@ pub fn lines(suite: &Suite, matrix: &Matrix) -> Vec<String> {
         for (operator, tallies) in &column.rows {
             let contracts = Contract::ALL.map(|c| (c.name(), tallies[c as usize]));
             let contracts = contracts.map(|(name, tally)| (name, [tally.passed, tally.compared]));
-            lines.push(Line::ConformanceRow { backend, operator, contracts: contracts.into() });
+            lines.push(Line::Row { backend, operator, contracts: contracts.into() });
         }
-        lines.extend(column.failures.iter().map(|failure| Line::ConformanceFailure {
+        lines.extend(column.failures.iter().map(|failure| Line::Failure {
             backend,
             operator: &failure.operator,
             case: &failure.id,
             text: &failure.why,
         }));
-        lines.push(Line::ConformanceFinished {
+        lines.push(Line::Finished {
             backend,
             cases: suite.cases.len(),
             passed: column.passed,

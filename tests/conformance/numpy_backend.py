@@ -383,7 +383,7 @@ def div(x, y, rounding_mode=None):
         dtype, (x, y) = operands("float", x, y)
         with np.errstate(all="ignore"):
             return rounded(dtype, wide(x) / wide(y))
-    requires(rounding_mode in ("floor", "trunc"), "rounding_mode")
+    requires(rounding_mode in ("floor", "trunc") and natural(x) != "bool", "rounding_mode")
     if rounding_mode == "floor":
         return OPERATORS["floor_divide"](x, y)
     dtype, (x, y) = operands("num", x, y)

@@ -111,7 +111,7 @@ impl Fuzzer {
             };
             let operands: Vec<&Known> = one.operands.iter().map(|value| &values[*value]).collect();
             match step(&self.ours, one, &operands) {
-                Outcome::Value(known) => values.push(known),
+                Outcome::Value(known) => values.push(*known),
                 Outcome::Fails(class) => return Some(Expectation::Fails(class)),
                 Outcome::Refused => return None,
             }
@@ -173,7 +173,8 @@ fn differs(got: &Tensor, known: &Known) -> Option<Difference> {
         match (got, want, bound(k).unwrap_or(0.0)) {
             (Element::Float(_), Element::Float(_), error) if error == f64::INFINITY => false,
             (Element::Float(got), Element::Float(want), error) => {
-                error == 0.0 || !((got - want).abs() <= error)
+                let apart = (got - want).abs();
+                error == 0.0 || apart.is_nan() || apart > error
             }
             _ => true,
         }

@@ -74,7 +74,7 @@ impl Draft<'_> {
     fn try_step(&mut self, one: Step) -> bool {
         let operands: Vec<&Known> = one.operands.iter().map(|value| &self.values[*value]).collect();
         match step(self.ours, &one, &operands) {
-            Outcome::Value(known) if known.want.numel() <= MAX_ELEMENTS => self.values.push(known),
+            Outcome::Value(known) if known.want.numel() <= MAX_ELEMENTS => self.values.push(*known),
             // An error ends a program, so not each that may is taken.
             Outcome::Fails(_) if self.sampler.below(4) == 0 => {}
             _ => return false,

@@ -19,7 +19,7 @@ pub struct Known {
 
 /// What a step gives.
 pub enum Outcome {
-    Value(Known),
+    Value(Box<Known>),
     /// It fails when it runs.
     Fails(ErrorClass),
     /// It is no program, or no bound is known.
@@ -43,7 +43,7 @@ pub fn step(ours: &Ours, step: &Step, operands: &[&Known]) -> Outcome {
         Answer::Outputs(mut outputs) if outputs.len() == 1 => {
             let want = outputs.remove(0);
             match bound(ours, step, operands, &want) {
-                Ok(error) => Outcome::Value(Known { want, error }),
+                Ok(error) => Outcome::Value(Box::new(Known { want, error })),
                 Err(()) => Outcome::Refused,
             }
         }
