@@ -25,6 +25,7 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     let mut nest = compiler.finish();
     registers::merge_dims(&mut nest);
     nest.in_place = registers::in_place(&nest);
+    registers::direct(&mut nest, &nests.result.arrays());
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);

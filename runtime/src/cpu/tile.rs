@@ -115,7 +115,7 @@ unsafe fn put<T: Element, const COLUMNS: usize>(
 ) {
     for (i, sums) in sums.iter().enumerate().take(rows) {
         // SAFETY: the caller's.
-        let into = unsafe { std::slice::from_raw_parts_mut(into.add(i * stride), columns) };
+        let into = unsafe { std::slice::from_raw_parts_mut(into.wrapping_add(i * stride), columns) };
         for (into, sum) in into.iter_mut().zip(sums) {
             *into = if first { *sum } else { into.plus(*sum) };
         }
@@ -164,7 +164,7 @@ macro_rules! element {
                 first: bool,
             ) {
                 #[cfg(target_arch = "x86_64")]
-                if super::has_avx2() {
+                if super::vectors() >= super::Vectors::Avx2 {
                     // SAFETY: the features are there; the rest is the caller's.
                     return unsafe { $avx2(deep, left, right, into, stride, count, first) };
                 }
@@ -216,7 +216,7 @@ mod x86 {
                     }
                     if count == (ROWS, COLUMNS) {
                         for (i, sums) in sums.iter().enumerate() {
-                            let into = into.add(i * stride);
+                            let into = into.wrapping_add(i * stride);
                             for (half, sum) in sums.iter().enumerate() {
                                 let into = into.add(half * $lanes);
                                 $store(into, if first { *sum } else { $add($load(into), *sum) });
