@@ -175,6 +175,14 @@ impl Body {
                 format!("{base}[{}]", index.join(", "))
             }
             Form::Comp(binders, body) => format!("[{} for {}]", self.inline(body), binders_text(binders)),
+            Form::Call(Fun::Combine(monoid), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
+                format!("{}({})", monoid.name(), args.join(", "))
+            }
+            Form::Reduce(r) if r.op.declared().is_some() => {
+                let (body, binders) = (self.inline(&r.body), binders_text(&r.binders));
+                format!("reduce({})({body} for {binders})", r.op.name())
+            }
             Form::Reduce(r) => {
                 format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders))
             }

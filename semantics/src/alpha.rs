@@ -17,6 +17,12 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
+/// Whether two definitions are the same up to names of what they bind, and what is free in
+/// them is the same.
+pub(crate) fn same_instance(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
+    Arc::ptr_eq(a, b) || Compare::default().instances(&Pairs::default(), a, b)
+}
+
 /// The same dtypes and ranks: extents are what terms are compared under.
 fn of_one_kind(a: &Type, b: &Type) -> bool {
     match (a, b) {
@@ -206,6 +212,7 @@ impl Compare {
             (Fun::Cast(d), Fun::Cast(e)) => d == e,
             (Fun::Item(j), Fun::Item(k)) => j == k,
             (Fun::Op(f), Fun::Op(g)) => self.instances(scope, f, g),
+            (Fun::Combine(m), Fun::Combine(n)) => m == n,
             _ => false,
         }
     }
@@ -339,6 +346,7 @@ impl Keys {
                     Fun::Cast(dtype) => (1, dtype).hash(&mut hash),
                     Fun::Item(k) => (2, k).hash(&mut hash),
                     Fun::Op(instance) => self.instance(scope, instance, &mut hash),
+                    Fun::Combine(monoid) => (4, monoid).hash(&mut hash),
                 }
                 self.list(scope, args, &mut hash);
             }

@@ -122,6 +122,7 @@ impl Walk<'_> {
                     Fun::Scalar(f) => self.scalar(*f, args, env, span),
                     Fun::Cast(_) | Fun::Item(_) => Ok(()),
                     Fun::Op(instance) => self.instance(instance, args, env),
+                    Fun::Combine(monoid) => self.instance(&monoid.combine, args, env),
                 }
             }
             Form::Read(base, index) => {
@@ -134,7 +135,7 @@ impl Walk<'_> {
                 let inner = self.axes(binders, env, span)?;
                 self.term(body, &inner)
             }
-            Form::Reduce(Reduce { binders, body, .. }) => self.reduce(binders, body, env, span),
+            Form::Reduce(reduce) => self.reduce(reduce, env, span),
             Form::If(c, a, b) => {
                 self.branches(c, env, &mut |s, taken| s.term(if taken { a } else { b }, env))
             }
@@ -273,13 +274,23 @@ impl Walk<'_> {
     }
 
     /// A negative extent of a reduction is an empty one; extents see earlier binders.
-    fn reduce(&mut self, binders: &[Binder], body: &Term, env: &Env, span: Span) -> Result<(), UnfoldError> {
+    fn reduce(&mut self, reduce: &Reduce, env: &Env, span: Span) -> Result<(), UnfoldError> {
+        let Reduce { op, binders, body } = reduce;
         let mut inner = env.clone();
         for binder in binders {
             self.size(&binder.extent, &inner, span)?;
             let (new, scope) = self.machine.bind(std::slice::from_ref(binder), &inner, span)?;
             self.path.extend(new.into_iter().map(Guard::Index));
             inner = scope;
+        }
+        if let Some(monoid) = op.declared() {
+            let found = self.found.len();
+            self.term(&monoid.combine.body, &inner)?;
+            // Of what its elements combine to nothing is known here.
+            if self.found.len() > found {
+                let what = format!("a combination by `{}` may fail", monoid.name());
+                return Err(UnfoldError::Unsupported { what, span });
+            }
         }
         self.term(body, &inner)
     }

@@ -322,6 +322,10 @@ impl Terms<'_> {
                 _ => term.clone(),
             },
             Form::Call(Fun::Op(instance), args) => Term::call(instance.clone(), self.terms(args), span),
+            Form::Call(Fun::Combine(monoid), args) => match self.terms(args).as_slice() {
+                [left, right] => Term::combine(monoid.clone(), left.clone(), right.clone(), span),
+                _ => term.clone(),
+            },
             Form::Read(base, index) => {
                 let (base, index) = (self.term(base), self.terms(index));
                 let index = self.integers(|known| index.into_iter().map(|i| known.index(i)).collect());
@@ -333,7 +337,7 @@ impl Terms<'_> {
             }
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, body) = self.under(binders, body);
-                Term::reduce(*op, binders, body, span)
+                Term::reduce(op.clone(), binders, body, span)
             }
             Form::If(c, a, b) => self.branch(c, a, b, term),
             Form::Let(..) => {

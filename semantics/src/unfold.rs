@@ -286,7 +286,7 @@ impl<'a> Machine<'a> {
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, inner) = self.bind(binders, env, span)?;
                 let body = self.scalar(body, &inner)?;
-                self.built(Term::reduce(*op, binders, body.term.clone(), span), &[&body])
+                self.built(Term::reduce(op.clone(), binders, body.term.clone(), span), &[&body])
             }
             Form::If(c, a, b) => {
                 let c = self.scalar(c, env)?;
@@ -355,6 +355,15 @@ impl<'a> Machine<'a> {
             (Fun::Op(instance), _) => {
                 let inner = env.with_params(instance, args);
                 self.element(&instance.body, &inner, path, index)
+            }
+            // A combination whose laws are known stays one, so that they can be used.
+            (Fun::Combine(monoid), [left, right]) if monoid.laws.is_some() => {
+                let (left, right) = (self.scalar(left, env)?, self.scalar(right, env)?);
+                let whole = Term::combine(monoid.clone(), left.term.clone(), right.term.clone(), span);
+                self.built(whole, &[&left, &right])
+            }
+            (Fun::Combine(monoid), _) => {
+                self.scalar(&monoid.combine.body, &env.with_params(&monoid.combine, args))
             }
             (Fun::Cast(_) | Fun::Item(_), _) => Err(mismatch(term, index)),
         }

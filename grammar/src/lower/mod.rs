@@ -21,6 +21,7 @@ mod expr;
 mod group;
 mod indexing;
 mod item;
+mod monoid;
 mod operator;
 mod pattern;
 mod refuse;
@@ -40,7 +41,7 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::term::{Term, Var};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use value::Value;
 
 /// Calls nested deeper than this are refused: a recursive definition has no
@@ -86,6 +87,8 @@ pub struct Lower<'a> {
     groups: group::Groups,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
+    /// The monoids whose laws may be used.
+    laws: BTreeSet<String>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.
     lenient: bool,
 }
@@ -113,8 +116,14 @@ impl<'a> Lower<'a> {
             instances: 0,
             groups: group::Groups::default(),
             data: BTreeMap::new(),
+            laws: BTreeSet::new(),
             lenient: false,
         }
+    }
+
+    /// Takes the monoids of these names at their word: their laws are proved.
+    pub fn with_laws(self, laws: BTreeSet<String>) -> Lower<'a> {
+        Lower { laws, ..self }
     }
 
     fn fresh_id(&mut self) -> u32 {
