@@ -102,7 +102,8 @@ pub fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
         ItemKind::Def(def) => {
             let name = def.name.parts.last()?.name.clone();
             let kind = match def.kind {
-                DefKind::Fn | DefKind::Op | DefKind::Monoid => None,
+                DefKind::Fn | DefKind::Op => None,
+                DefKind::Monoid => Some(ClaimKind::Monoid),
                 DefKind::Impl => Some(ClaimKind::Impl),
                 DefKind::Decomp { .. } => Some(ClaimKind::Decomp),
             };

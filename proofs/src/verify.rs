@@ -6,6 +6,7 @@ use crate::choices::choice_text;
 use crate::deadline::Deadline;
 use crate::decide::Task;
 use crate::discharge::holds_alike;
+use crate::laws::monoids_of;
 use crate::module::{Module, subject};
 use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why, tried};
 use crate::verdict::Verdict;
@@ -84,6 +85,10 @@ impl Checker {
         let Some((_, kind)) = subject(item) else { return missing("there is no claim") };
         let task = Task::of(module, at, kind.unwrap_or(ClaimKind::Calls), self.settings.timeout);
         let Some(claims) = self.stated(&task) else { return missing("the claim has no instances") };
+        let known = monoids_of(&claims);
+        if !certificate.monoids.iter().all(|monoid| known.contains(monoid)) {
+            return missing("it is about a monoid that the claim does not know");
+        }
         let (mut proved, mut given) = (Vec::<Arc<Claim>>::new(), certificate.instances.iter());
         for claim in &claims {
             if proved.first().is_some_and(|proved| holds_alike(claim, proved)) {

@@ -17,10 +17,13 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
-/// Whether two definitions are the same up to names of what they bind, and what is free in
-/// them is the same.
-pub(crate) fn same_instance(a: &Arc<Instance>, b: &Arc<Instance>) -> bool {
-    Arc::ptr_eq(a, b) || Compare::default().instances(&Pairs::default(), a, b)
+/// Whether two functions are the same up to names of what they bind.
+pub(crate) fn same_function(a: (&[(Var, Type)], &Term), b: (&[(Var, Type)], &Term)) -> bool {
+    let mut pairs = Pairs::default();
+    let params = a.0.iter().zip(b.0);
+    let alike = a.0.len() == b.0.len() && params.clone().all(|(p, q)| p.1 == q.1);
+    params.for_each(|(p, q)| pairs.bind_vars(&p.0, &q.0));
+    alike && Compare::default().terms(&mut pairs, a.1, b.1)
 }
 
 /// The same dtypes and ranks: extents are what terms are compared under.

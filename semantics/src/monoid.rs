@@ -6,12 +6,13 @@
 //! whatever the laws of the monoid are: they are claims, and only [`Declared::laws`] says
 //! what of them may be used.
 
-use crate::alpha::same_instance;
+use crate::alpha::same_function;
 use crate::diag::Span;
 use crate::dtype::{Category, DType};
 use crate::program::Mode;
 use crate::scalar::Scalar;
-use crate::term::{Instance, Lit, Term};
+use crate::term::{Instance, Lit, Term, Var};
+use crate::types::Type;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -60,6 +61,18 @@ pub enum Extent {
     OverReals,
 }
 
+impl Extent {
+    pub const ALL: [Extent; 3] = [Extent::Everywhere, Extent::Exactly, Extent::OverReals];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Extent::Everywhere => "everywhere",
+            Extent::Exactly => "exactly",
+            Extent::OverReals => "over_reals",
+        }
+    }
+}
+
 impl Declared {
     pub fn name(&self) -> &str {
         &self.combine.name
@@ -68,6 +81,11 @@ impl Declared {
     /// The dtype of its elements.
     pub fn dtype(&self) -> DType {
         self.combine.body.dtype()
+    }
+
+    /// Its parameters, and what they combine to.
+    pub fn function(&self) -> (&[(Var, Type)], &Term) {
+        (&self.combine.params, &self.element)
     }
 
     /// The laws, if they hold in the mode.
@@ -83,10 +101,10 @@ impl Declared {
 /// The same name, the same meaning, and the same of it known.
 impl PartialEq for Declared {
     fn eq(&self, other: &Declared) -> bool {
-        self.identity == other.identity
+        self.name() == other.name()
+            && self.identity == other.identity
             && self.laws == other.laws
-            && self.dtype() == other.dtype()
-            && same_instance(&self.combine, &other.combine)
+            && same_function(self.function(), other.function())
     }
 }
 

@@ -96,6 +96,7 @@ impl Writer {
             }
             Form::If(cond, then, other) => self.list("if", &[cond.clone(), then.clone(), other.clone()]),
             Form::Reduce(reduce) => self.reduce(reduce),
+            Form::Call(Fun::Combine(monoid), args) => self.list(&format!("combine {}", monoid.name()), args),
             Form::Call(Fun::Op(instance), _) => {
                 Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
             }

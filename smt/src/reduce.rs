@@ -13,7 +13,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::free_vars;
-use rtv_semantics::term::{Binder, Monoid, Reduce};
+use rtv_semantics::term::{Binder, Lit, Monoid, Reduce};
 
 use crate::encode::{Data, Enc, Encoder};
 use crate::key::{reduce_key, unsupported};
@@ -101,8 +101,15 @@ impl Encoder {
         }
         let mut probe = Encoder::new(self.mode, known);
         let enc = probe.term(&reduce.body)?;
-        let never = |id| probe.q.known(id) == Some(false);
-        let (safe, defined) = (never(enc.err), never(enc.bot));
+        // What two elements come to may fail although they do not.
+        let combined = reduce.op.declared().map(|monoid| probe.term(&monoid.element)).transpose()?;
+        let both = |flag: fn(&Enc) -> Id| {
+            [Some(&enc), combined.as_ref()]
+                .into_iter()
+                .flatten()
+                .all(|e| probe.q.known(flag(e)) == Some(false))
+        };
+        let (safe, defined) = (both(|e| e.err), both(|e| e.bot));
         let (finite, sign) = match enc.data {
             Data::Real { pinf, ninf, val } => {
                 let sign = sign(&probe.q, val);
@@ -123,18 +130,26 @@ impl Encoder {
             .iter()
             .all(|binder| reduce.binders.iter().all(|other| !binder.extent.mentions(&other.sym)));
         let empty = self.is_empty(reduce);
-        match reduce.op {
+        match &reduce.op {
             Monoid::Sum | Monoid::Prod if body.finite => {}
             Monoid::Max if body.finite && flat => result.ninf = empty,
             Monoid::Min if body.finite && flat => result.pinf = empty,
+            Monoid::Declared(monoid) if body.finite && flat && monoid.laws_in(self.mode).is_some() => {
+                match monoid.identity {
+                    Lit::Inf => result.pinf = empty,
+                    Lit::NegInf => result.ninf = empty,
+                    Lit::Nan => result.bot = empty,
+                    _ => {}
+                }
+            }
             _ => {
                 result.bot = self.component(name, " undefined", args, Sort::Bool);
                 result.pinf = self.component(name, " is inf", args, Sort::Bool);
                 result.ninf = self.component(name, " is -inf", args, Sort::Bool);
             }
         }
-        if let (true, Some(sign)) = (body.finite && flat, body.sign) {
-            self.assert_sign(reduce.op, sign, val, empty);
+        if let (true, Some(sign), None) = (body.finite && flat, body.sign, reduce.op.declared()) {
+            self.assert_sign(&reduce.op, sign, val, empty);
         }
         self.real(result)
     }
@@ -142,7 +157,7 @@ impl Encoder {
     /// A sum or product of values that are not negative is not, and it is positive if
     /// they are and there is one (a product even if there is none); an extreme has the
     /// sign of its values where there is one.
-    fn assert_sign(&mut self, op: Monoid, sign: Sign, val: Id, empty: Id) {
+    fn assert_sign(&mut self, op: &Monoid, sign: Sign, val: Id, empty: Id) {
         let zero = self.q.ratio(0, 1);
         let (at_least, above) = (self.q.le(zero, val), self.q.lt(zero, val));
         let inside = match sign {

@@ -48,6 +48,9 @@ fn parts(def: &Def) -> Result<Parts<'_>> {
         let found = Diagnostic::error(Code(224), span, format!("`{}` is no monoid: {what}", name.name));
         Err(Stop::from(found.help(format!("write `{FORM}`"))))
     };
+    if Monoid::from_name(&name.name).is_some() {
+        return refuse(name.span, "it has the name of a reduction of the language");
+    }
     let types = def.params.iter().map(|p| &p.ty).chain(&def.ret);
     if let Some(pair) = types.clone().find(|ty| matches!(ty.kind, TypeKind::Tuple(_))) {
         return fail(292, pair.span, "monoids of several values are not supported yet");

@@ -8,7 +8,7 @@ use super::{Certificate, Certified, Part, Shown};
 use crate::verdict::Contract;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
-use rtv_semantics::term::{Binder, Form, Fun, Lit, Reduce, Term};
+use rtv_semantics::term::{Binder, Declared, Form, Fun, Lit, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_smt::{
     Algebra, Combining, Fit, Frame, Member, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading,
@@ -52,13 +52,6 @@ struct Writer {
 /// References, each after a blank.
 fn refs(places: &[usize]) -> String {
     places.iter().map(|place| format!(" {place}")).collect()
-}
-
-fn algebra_text(algebra: Algebra) -> &'static str {
-    match algebra {
-        Algebra::Ring => "ring",
-        Algebra::Monoid(op) => op.name(),
-    }
 }
 
 fn numbers(values: &[usize]) -> String {
@@ -201,14 +194,47 @@ impl Writer {
             }
             Form::If(c, a, b) => format!("term if{}", refs(&self.terms(&[c.clone(), a.clone(), b.clone()])?)),
             Form::Reduce(Reduce { op, binders, body }) => {
-                let (binders, body) = (self.binders(binders), self.term(body)?);
-                format!("term reduce {} {body}{}", op.name(), refs(&binders))
+                let (op, binders, body) = (self.monoid(op)?, self.binders(binders), self.term(body)?);
+                format!("term reduce {op} {body}{}", refs(&binders))
+            }
+            Form::Call(Fun::Combine(monoid), args) => {
+                let monoid = self.declared(monoid)?;
+                format!("term combine {monoid}{}", refs(&self.terms(args)?))
             }
             _ => return Err(Untold),
         };
         let place = self.node(line);
         self.terms.insert(term.address(), (term.clone(), place));
         Ok(place)
+    }
+
+    /// The name of a monoid, or the place of a declared one.
+    fn monoid(&mut self, monoid: &Monoid) -> Result<String, Untold> {
+        match monoid {
+            Monoid::Declared(declared) => Ok(format!("@{}", self.declared(declared)?)),
+            own => Ok(own.name().to_string()),
+        }
+    }
+
+    fn declared(&mut self, monoid: &Declared) -> Result<usize, Untold> {
+        let (params, element) = monoid.function();
+        let params: Vec<usize> = params
+            .iter()
+            .map(|(var, ty)| self.term(&Term::var(var.clone(), ty.clone(), element.span())))
+            .collect::<Result<_, _>>()?;
+        let identity = self.term(&Term::lit(monoid.identity.clone(), monoid.dtype(), element.span()))?;
+        let laws = monoid.laws.map_or("-".to_string(), |laws| {
+            format!("{}{}", laws.extent.name(), if laws.commutative { ",commutative" } else { "" })
+        });
+        let (name, element) = (escaped(monoid.name()), self.term(element)?);
+        Ok(self.node(format!("monoid {name} {laws} {identity} {element}{}", refs(&params))))
+    }
+
+    fn algebra(&mut self, algebra: &Algebra) -> Result<String, Untold> {
+        match algebra {
+            Algebra::Ring => Ok("ring".to_string()),
+            Algebra::Monoid(op) => self.monoid(op),
+        }
     }
 
     fn monomial(&mut self, monomial: &Monomial) -> Result<usize, Untold> {
@@ -228,7 +254,7 @@ impl Writer {
             Proof::Same => "proof same".to_string(),
             Proof::Framed { algebra, left, right, frames } => {
                 let (left, right) = (self.reading(left)?, self.reading(right)?);
-                let mut line = format!("proof framed {} {left} {right}", algebra_text(*algebra));
+                let mut line = format!("proof framed {} {left} {right}", self.algebra(algebra)?);
                 for Frame { frame, members } in frames {
                     let members = members.iter().map(|m| self.member(m)).collect::<Vec<_>>();
                     line.push_str(&format!(" {} {}", self.monomial(frame)?, numbers(&members)));
@@ -293,7 +319,7 @@ impl Writer {
     fn merge(&mut self, merge: &Merge) -> Result<usize, Untold> {
         let mut reduction = |r: &Reduce| {
             let span = r.body.span();
-            self.term(&Term::reduce(r.op, r.binders.clone(), r.body.clone(), span))
+            self.term(&Term::reduce(r.op.clone(), r.binders.clone(), r.body.clone(), span))
         };
         let (first, second) = (reduction(&merge.first)?, reduction(&merge.second)?);
         let indices: Vec<usize> = merge.indices.iter().map(|sym| self.sym(sym)).collect();
@@ -318,7 +344,7 @@ impl Writer {
             }
             Combining::Negated(rest) => format!("combining negated {}", self.combining(rest)?),
             Combining::Combined { algebra, reading, reversed, after } => {
-                let algebra = algebra_text(*algebra);
+                let algebra = self.algebra(algebra)?;
                 let reading = self.reading(reading)?;
                 let reversed: String = reversed.iter().map(|list| format!(" {}", numbers(list))).collect();
                 format!("combining combined {algebra} {reading} {}{reversed}", self.term(after)?)

@@ -34,6 +34,11 @@ impl Check<'_, '_> {
             (Combining::Inside(parts), Form::Call(Fun::Cast(to), args)) => {
                 Ok(Term::cast(*to, self.all_combined(args, parts, facts)?.remove(0), span))
             }
+            (Combining::Inside(parts), Form::Call(Fun::Combine(monoid), args)) => {
+                let args = self.all_combined(args, parts, facts)?;
+                let [left, right] = args.as_slice() else { return fail("two elements") };
+                Ok(Term::combine(monoid.clone(), left.clone(), right.clone(), span))
+            }
             (Combining::Inside(parts), Form::Read(base, index)) => {
                 Ok(Term::read(base.clone(), self.all_combined(index, parts, facts)?, span))
             }
@@ -51,7 +56,7 @@ impl Check<'_, '_> {
             (Combining::Under(binders, inside), Form::Reduce(reduce)) => {
                 let body = self.opened(reduce, binders, facts)?;
                 let body = self.combined(&body, inside, &[facts, &ranges(binders)].concat())?;
-                Ok(Term::reduce(reduce.op, binders.clone(), body, span))
+                Ok(Term::reduce(reduce.op.clone(), binders.clone(), body, span))
             }
             (Combining::Negated(rest), Form::Call(Fun::Scalar(Scalar::LogicalNot), args)) => {
                 match args[0].form() {
@@ -67,9 +72,9 @@ impl Check<'_, '_> {
                 if term.tensor_type().is_none() || after.ty() != term.ty() {
                     return fail("a result of the type of the term");
                 }
-                self.lawful(*algebra, term)?;
-                let monomials = self.read(term, *algebra, reading, facts)?;
-                self.built(monomials, reversed, *algebra, after, facts)?;
+                self.lawful(algebra, term)?;
+                let monomials = self.read(term, algebra, reading, facts)?;
+                self.built(monomials, reversed, algebra, after, facts)?;
                 Ok(after.clone())
             }
             _ => fail("a step that does not fit the term"),
@@ -89,7 +94,7 @@ impl Check<'_, '_> {
     }
 
     /// Whether terms of this type combine so in the goal's mode.
-    pub fn lawful(&self, algebra: Algebra, term: &Term) -> Result<(), Why> {
+    pub fn lawful(&self, algebra: &Algebra, term: &Term) -> Result<(), Why> {
         let dtype = term.dtype();
         let lawful = match algebra {
             Algebra::Ring => dtype.is_int() || (dtype.is_float() && self.mode == Mode::Real),
@@ -100,6 +105,9 @@ impl Check<'_, '_> {
             // The sign of a zero maximum of zeros is open.
             Algebra::Monoid(Monoid::Max | Monoid::Min) => !dtype.is_float() || self.mode == Mode::Real,
             Algebra::Monoid(Monoid::Any | Monoid::All) => dtype == DType::Bool,
+            Algebra::Monoid(Monoid::Declared(monoid)) => {
+                monoid.dtype() == dtype && monoid.laws_in(self.mode).is_some_and(|laws| laws.commutative)
+            }
         };
         if lawful { Ok(()) } else { fail("an order that counts") }
     }
@@ -127,7 +135,7 @@ impl Check<'_, '_> {
     pub fn read(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         reading: &Reading,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
@@ -142,7 +150,7 @@ impl Check<'_, '_> {
         }
         let rest: Vec<Monomial> = kept.iter().map(|&at| all[at].clone()).collect();
         for (at, monomial) in all.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
-            let nothing = algebra == Algebra::Ring && monomial.coefficient.is_zero();
+            let nothing = *algebra == Algebra::Ring && monomial.coefficient.is_zero();
             let covered = is_idempotent(algebra) && self.covered(monomial, &rest, facts);
             if !nothing && !covered {
                 return fail(format!("a reason to drop monomial {at}"));
@@ -165,7 +173,7 @@ impl Check<'_, '_> {
     fn read_as(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         how: &ReadAs,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
@@ -175,30 +183,31 @@ impl Check<'_, '_> {
         };
         match (how, args) {
             (ReadAs::Neutral, _) if is_neutral(term, algebra) => Ok(Vec::new()),
-            (ReadAs::Number, _) if algebra == Algebra::Ring => match number(term) {
+            (ReadAs::Number, _) if *algebra == Algebra::Ring => match number(term) {
                 Some(value) => Ok(vec![monomial(value, Vec::new())]),
                 None => fail("a number"),
             },
-            (ReadAs::Size, _) if algebra == Algebra::Ring => self.converted(term, facts),
-            (ReadAs::Both(left, right), Some((fun, [a, b]))) if fun == operation(algebra).scalar() => {
+            (ReadAs::Size, _) if *algebra == Algebra::Ring => self.converted(term, facts),
+            (ReadAs::Both(left, right), _) if operands(term, algebra).is_some() => {
+                let [a, b] = operands(term, algebra).expect("invariant: just seen");
                 let mut all = self.read(a, algebra, left, facts)?;
                 all.extend(self.read(b, algebra, right, facts)?);
                 Ok(all)
             }
-            (ReadAs::Difference(left, right), Some((Scalar::Sub, [a, b]))) if algebra == Algebra::Ring => {
+            (ReadAs::Difference(left, right), Some((Scalar::Sub, [a, b]))) if *algebra == Algebra::Ring => {
                 let mut all = self.read(a, algebra, left, facts)?;
                 all.extend(opposite(self.read(b, algebra, right, facts)?));
                 Ok(all)
             }
-            (ReadAs::Opposite(inner), Some((Scalar::Neg, [a]))) if algebra == Algebra::Ring => {
+            (ReadAs::Opposite(inner), Some((Scalar::Neg, [a]))) if *algebra == Algebra::Ring => {
                 Ok(opposite(self.read(a, algebra, inner, facts)?))
             }
-            (ReadAs::Product(left, right), Some((Scalar::Mul, [a, b]))) if algebra == Algebra::Ring => {
+            (ReadAs::Product(left, right), Some((Scalar::Mul, [a, b]))) if *algebra == Algebra::Ring => {
                 let (left, right) =
                     (self.read(a, algebra, left, facts)?, self.read(b, algebra, right, facts)?);
                 product(&left, &right)
             }
-            (ReadAs::Exponential(parts), Some((Scalar::Exp, [a]))) if algebra == Algebra::Ring => {
+            (ReadAs::Exponential(parts), Some((Scalar::Exp, [a]))) if *algebra == Algebra::Ring => {
                 self.exponential(a, parts, facts)
             }
             (ReadAs::Branches { cond, holds, fails }, _) => {
@@ -242,7 +251,7 @@ impl Check<'_, '_> {
             }
             (ReadAs::Factor { inner, .. }, _) => {
                 let factor = self.combined(term, inner, facts)?;
-                if algebra == Algebra::Ring && !self.finite(&factor, facts) {
+                if algebra.is_of_values() && !self.finite(&factor, facts) {
                     return fail("finite factor");
                 }
                 Ok(vec![monomial(BigRational::one(), vec![factor])])
@@ -308,7 +317,7 @@ impl Check<'_, '_> {
     fn branch_terms(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         cond: &Cond,
         facts: &[Cond],
     ) -> Result<(Term, Term), Why> {
@@ -338,7 +347,7 @@ impl Check<'_, '_> {
         &mut self,
         monomials: Vec<Monomial>,
         reversed: &[Vec<usize>],
-        algebra: Algebra,
+        algebra: &Algebra,
         after: &Term,
         facts: &[Cond],
     ) -> Result<(), Why> {
@@ -376,11 +385,11 @@ impl Check<'_, '_> {
     fn counted_out(
         &mut self,
         mut monomial: Monomial,
-        algebra: Algebra,
+        algebra: &Algebra,
         dtype: DType,
         facts: &[Cond],
     ) -> Monomial {
-        if algebra != Algebra::Ring {
+        if *algebra != Algebra::Ring {
             return monomial;
         }
         let mut at = 0;
@@ -411,24 +420,24 @@ impl Check<'_, '_> {
 
     /// A term as monomials by its structure alone; in a ring every factor is looked at
     /// where it stands.
-    fn flat(&mut self, term: &Term, algebra: Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
+    fn flat(&mut self, term: &Term, algebra: &Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
         if !self.step() {
             return fail("an end within the limit of steps");
         }
         let op = operation(algebra);
-        let ring = algebra == Algebra::Ring;
+        let ring = *algebra == Algebra::Ring;
         if is_neutral(term, algebra) {
             return Ok(Vec::new());
         }
         if ring && let Some(value) = number(term) {
             return Ok(vec![monomial(value, Vec::new())]);
         }
+        if let Some([a, b]) = operands(term, algebra) {
+            let mut all = self.flat(a, algebra, facts)?;
+            all.extend(self.flat(b, algebra, facts)?);
+            return Ok(all);
+        }
         match term.form() {
-            Form::Call(Fun::Scalar(fun), args) if *fun == op.scalar() && args.len() == 2 => {
-                let mut all = self.flat(&args[0], algebra, facts)?;
-                all.extend(self.flat(&args[1], algebra, facts)?);
-                Ok(all)
-            }
             Form::Call(Fun::Scalar(Scalar::Mul), args) if ring && args.len() == 2 => {
                 let (left, right) =
                     (self.flat(&args[0], algebra, facts)?, self.flat(&args[1], algebra, facts)?);
@@ -462,7 +471,9 @@ impl Check<'_, '_> {
                 all.iter_mut().for_each(|m| drop(m.binders.splice(0..0, binders.iter().cloned())));
                 Ok(all)
             }
-            _ if ring && !self.finite(term, facts) => fail("a factor of the result that is finite"),
+            _ if algebra.is_of_values() && !self.finite(term, facts) => {
+                fail("a factor of the result that is finite")
+            }
             _ => Ok(vec![monomial(BigRational::one(), vec![term.clone()])]),
         }
     }
@@ -528,14 +539,27 @@ fn reduce_mentions(reduce: &Reduce, sym: &Sym) -> bool {
     reduce.binders.iter().any(|b| b.extent.mentions(sym))
 }
 
-pub fn operation(algebra: Algebra) -> Monoid {
+pub fn operation(algebra: &Algebra) -> Monoid {
     match algebra {
         Algebra::Ring => Monoid::Sum,
-        Algebra::Monoid(op) => op,
+        Algebra::Monoid(op) => op.clone(),
     }
 }
 
-pub fn is_idempotent(algebra: Algebra) -> bool {
+/// The two sides of the algebra's operation.
+fn operands<'t>(term: &'t Term, algebra: &Algebra) -> Option<[&'t Term; 2]> {
+    match term.form() {
+        Form::Call(Fun::Scalar(fun), _) if operation(algebra).scalar() != Some(*fun) => None,
+        Form::Call(Fun::Combine(monoid), _) if operation(algebra).declared() != Some(monoid) => None,
+        Form::Call(Fun::Scalar(_) | Fun::Combine(_), args) => match args.as_slice() {
+            [a, b] => Some([a, b]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn is_idempotent(algebra: &Algebra) -> bool {
     matches!(operation(algebra), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All)
 }
 
@@ -578,7 +602,7 @@ fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> 
 }
 
 /// The literal that changes nothing; over the modes that reorder floats a zero of any sign.
-fn is_neutral(term: &Term, algebra: Algebra) -> bool {
+fn is_neutral(term: &Term, algebra: &Algebra) -> bool {
     let Form::Lit(lit) = term.form() else { return false };
     let neutral = operation(algebra).neutral(term.dtype(), term.span());
     let same = matches!(neutral.form(), Form::Lit(other) if other == lit);
@@ -648,13 +672,16 @@ fn decided(term: &Term, guards: &[Cond]) -> Term {
         },
         Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(again).collect(), span),
         Form::Call(Fun::Cast(dtype), args) => Term::cast(*dtype, again(&args[0]), span),
+        Form::Call(Fun::Combine(monoid), args) => {
+            Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
+        }
         Form::Reduce(Reduce { op, binders, body }) => {
             let free: Vec<Cond> = guards
                 .iter()
                 .filter(|guard| binders.iter().all(|b| !guard.mentions(&b.sym)))
                 .cloned()
                 .collect();
-            Term::reduce(*op, binders.clone(), decided(body, &free), span)
+            Term::reduce(op.clone(), binders.clone(), decided(body, &free), span)
         }
         _ => term.clone(),
     }

@@ -40,7 +40,7 @@ impl Check<'_, '_> {
     pub fn framed(
         &mut self,
         sides: [&Term; 2],
-        algebra: Algebra,
+        algebra: &Algebra,
         readings: [&Reading; 2],
         frames: &[Frame],
         facts: &[Cond],
@@ -158,7 +158,7 @@ impl Check<'_, '_> {
         &mut self,
         rows: &[Row],
         sum: Sum,
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
         cases: &mut usize,
     ) -> bool {

@@ -178,7 +178,7 @@ impl Check<'_, '_> {
             }
             Proof::Parts(proofs) => self.parts(left, right, proofs, facts),
             Proof::Framed { algebra, left: on_left, right: on_right, frames } => {
-                self.framed([left, right], *algebra, [on_left, on_right], frames, facts)
+                self.framed([left, right], algebra, [on_left, on_right], frames, facts)
             }
             Proof::WhereDefined => fail("what a defined left side says"),
             Proof::Calculated => fail("the steps of a calculation"),
@@ -264,7 +264,7 @@ impl Check<'_, '_> {
             && first.body.ty() == second.body.ty()
             && places == (0..second.binders.len()).collect::<Vec<_>>()
             && [first.binders.len(), indices.len()] == [order.len(); 2];
-        if !fits || !(straight || self.may_exchange(first.op, dtype)) {
+        if !fits || !(straight || self.may_exchange(&first.op, dtype)) {
             return fail("reductions of one kind");
         }
         let (mut given, mut names) = (facts.to_vec(), [Subst::new(), Subst::new()]);
@@ -296,11 +296,13 @@ impl Check<'_, '_> {
     }
 
     /// Whether the goal's mode leaves the order of the elements open.
-    fn may_exchange(&self, op: Monoid, dtype: rtv_semantics::dtype::DType) -> bool {
+    fn may_exchange(&self, op: &Monoid, dtype: rtv_semantics::dtype::DType) -> bool {
         match op {
             Monoid::Sum | Monoid::Prod => !dtype.is_float() || self.mode != Mode::Exact,
             Monoid::Max | Monoid::Min => !dtype.is_float() || self.mode == Mode::Real,
             Monoid::Any | Monoid::All => true,
+            // Its laws are about values.
+            Monoid::Declared(_) => false,
         }
     }
 }

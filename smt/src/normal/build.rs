@@ -23,7 +23,7 @@ impl Normal<'_> {
     pub(super) fn build(
         &mut self,
         monomials: Vec<Monomial>,
-        algebra: Algebra,
+        algebra: &Algebra,
         like: &Term,
     ) -> (Term, Vec<Vec<usize>>) {
         let (span, dtype) = (like.span(), like.dtype());
@@ -39,9 +39,9 @@ impl Normal<'_> {
             }
         };
         parts.sort_by_key(alpha_key);
-        let combine = algebra.op().scalar();
-        let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
-        (joined.unwrap_or_else(|| algebra.op().neutral(dtype, span)), reversed)
+        let op = algebra.op();
+        let joined = parts.into_iter().reduce(|a, b| op.combined(a, b, span));
+        (joined.unwrap_or_else(|| op.neutral(dtype, span)), reversed)
     }
 
     /// The monomials as products, those that differ by a number only put together.
@@ -156,14 +156,14 @@ pub(super) fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
 }
 
 /// One reduction over all binders.
-pub(super) fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
+pub(super) fn reduction(op: &Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
     let none = op.neutral(dtype, span);
     let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
     let body = guarded(&monomial.guards, value, none);
     if monomial.binders.is_empty() {
         return body;
     }
-    Term::reduce(op, monomial.binders.clone(), body, span)
+    Term::reduce(op.clone(), monomial.binders.clone(), body, span)
 }
 
 /// Binders that belong together through factors, guards and extents.

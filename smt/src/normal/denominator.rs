@@ -34,7 +34,7 @@ impl Normal<'_> {
             if l.len().max(r.len()) > MAX_PRODUCTS {
                 return false;
             }
-            if self.balanced(l.clone(), r.clone(), Algebra::Ring).is_some() {
+            if self.balanced(l.clone(), r.clone(), &Algebra::Ring).is_some() {
                 return true;
             }
             (left, right) = (l, r);

@@ -37,7 +37,7 @@ impl Normal<'_> {
     /// outside; `None` if nothing is, or it is no extreme of reals.
     pub(super) fn extreme(
         &mut self,
-        op: Monoid,
+        op: &Monoid,
         monomial: &Monomial,
         dtype: DType,
         span: Span,
@@ -55,8 +55,8 @@ impl Normal<'_> {
         let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
         let parts = self.given(inside.clone(), |normal| normal.polynomials(element))?;
         let affine = self.affine(op, monomial, parts, span)?;
-        let rest = self.given(inside.clone(), |normal| normal.build(affine.rest, Algebra::Ring, element).0);
-        let mapped = self.mapped(affine.op, monomial, &rest, &inside);
+        let rest = self.given(inside.clone(), |normal| normal.build(affine.rest, &Algebra::Ring, element).0);
+        let mapped = self.mapped(&affine.op, monomial, &rest, &inside);
         let plain = affine.free.is_empty() && affine.scale.is_one();
         let inner = match mapped {
             Some(mapped) => mapped,
@@ -69,17 +69,17 @@ impl Normal<'_> {
         };
         let mut all: Vec<Monomial> = inner.iter().map(|part| affine.scale.product(part)).collect();
         all.extend(affine.free);
-        Some(self.build(all, Algebra::Ring, element).0)
+        Some(self.build(all, &Algebra::Ring, element).0)
     }
 
     /// Takes apart what the elements are.
-    fn affine(&mut self, op: Monoid, whole: &Monomial, parts: Vec<Monomial>, span: Span) -> Option<Affine> {
+    fn affine(&mut self, op: &Monoid, whole: &Monomial, parts: Vec<Monomial>, span: Span) -> Option<Affine> {
         let bound: Vec<Sym> = whole.binders.iter().map(|b| b.sym.clone()).collect();
         let outside = |part: &Monomial| bound.iter().all(|sym| !part.mentions(sym));
         let (free, mut rest): (Vec<Monomial>, Vec<Monomial>) = parts.into_iter().partition(outside);
         for part in &free {
             let tame = part.guards.is_empty() && {
-                let term = self.build(vec![part.clone()], Algebra::Ring, &whole.factors[0]).0;
+                let term = self.build(vec![part.clone()], &Algebra::Ring, &whole.factors[0]).0;
                 self.is_tame(&term)
             };
             tame.then_some(())?;
@@ -87,7 +87,7 @@ impl Normal<'_> {
         // The number of the part that comes first, whatever the names of the binders are.
         rest.sort_by_cached_key(|part| {
             let unit = Monomial { coefficient: BigRational::one(), ..part.clone() };
-            alpha_key(&reduction(Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
+            alpha_key(&reduction(&Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
         });
         let number = rest.first()?.coefficient.clone();
         let mut scale = Monomial { coefficient: number.clone(), ..Monomial::of(Vec::new()) };
@@ -119,7 +119,7 @@ impl Normal<'_> {
         let op = match (op, falls) {
             (Monoid::Max, true) => Monoid::Min,
             (Monoid::Min, true) => Monoid::Max,
-            _ => op,
+            _ => op.clone(),
         };
         Some(Affine { op, free, scale, rest })
     }
@@ -137,7 +137,7 @@ impl Normal<'_> {
     /// `g(max f)` for `max(g(f))`.
     fn mapped(
         &mut self,
-        op: Monoid,
+        op: &Monoid,
         whole: &Monomial,
         element: &Term,
         inside: &[Cond],
@@ -150,7 +150,7 @@ impl Normal<'_> {
         self.given(inside.to_vec(), |normal| normal.is_tame(argument) && normal.is_tame(element))
             .then_some(())?;
         let span = element.span();
-        let inner = self.term(&Term::reduce(op, whole.binders.clone(), argument.clone(), span)).0;
+        let inner = self.term(&Term::reduce(op.clone(), whole.binders.clone(), argument.clone(), span)).0;
         let mapped = Term::scalar(*fun, vec![inner], span);
         // One of the elements, so it is tame, whether that can be shown again or not.
         Some(self.polynomials(&mapped).unwrap_or_else(|| vec![Monomial::of(vec![mapped])]))

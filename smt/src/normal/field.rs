@@ -22,13 +22,13 @@ use crate::proof::Algebra;
 impl Normal<'_> {
     /// The monomials of a term in the ring.
     pub(super) fn polynomials(&mut self, term: &Term) -> Option<Vec<Monomial>> {
-        self.monomials(term, Algebra::Ring).map(|read| read.monomials)
+        self.monomials(term, &Algebra::Ring).map(|read| read.monomials)
     }
 
     /// The term as a polynomial in tame factors, whether it has reductions or not.
     fn polynomial(&mut self, term: &Term) -> Option<Term> {
         let monomials = self.polynomials(term)?;
-        Some(self.build(monomials, Algebra::Ring, term).0)
+        Some(self.build(monomials, &Algebra::Ring, term).0)
     }
 
     /// A quotient or an exponential of reals as monomials.
