@@ -5,7 +5,6 @@
 
 use crate::check::{Checker, Stage};
 use crate::decide::Task;
-use crate::module::{Module, subject};
 use crate::verdict::Verdict;
 use rtv_semantics::program::{Claim, ClaimKind};
 use rtv_semantics::subst::children;
@@ -24,7 +23,7 @@ impl Checker {
         if task.kind == ClaimKind::Monoid || self.settings.stage != Stage::Proofs {
             return BTreeSet::new();
         }
-        let monoids = monoids(task.module, task.at);
+        let monoids = task.module.monoids(task.at);
         monoids.into_iter().filter(|(at, _)| self.has_laws(task, *at)).map(|(_, name)| name).collect()
     }
 
@@ -42,15 +41,6 @@ impl Checker {
         }
         verdict == Some(Verdict::Proved)
     }
-}
-
-/// The places and names of the monoids that an item rests on.
-fn monoids(module: &Module, at: usize) -> Vec<(usize, String)> {
-    let named = module.reached(at).into_iter().filter_map(|at| Some((at, subject(&module.items[at])?)));
-    named
-        .filter(|(_, (_, kind))| *kind == Some(ClaimKind::Monoid))
-        .map(|(at, (name, _))| (at, name))
-        .collect()
 }
 
 /// The monoids in instances of a claim.

@@ -281,6 +281,12 @@ impl Naming {
         inner
     }
 
+    /// The variable no longer counts by name.
+    pub(crate) fn bind(&mut self, var: &Var) {
+        self.done.clear();
+        self.names.bind_var(var);
+    }
+
     pub(crate) fn key(&mut self, term: &Term) -> u128 {
         Keys.term(self, term)
     }

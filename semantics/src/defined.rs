@@ -13,8 +13,8 @@ use crate::entail::Cond;
 use crate::scalar::{Domain, Scalar, Value};
 use crate::simplify::known;
 use crate::size::{Atom, Size};
-use crate::subst::Fresh;
-use crate::term::{Binder, ErrorClass, Form, Fun, Instance, Lit, Reduce, Term};
+use crate::subst::{Fresh, free_vars};
+use crate::term::{Binder, ErrorClass, Form, Fun, Instance, Lit, Loop, Reduce, Term};
 use crate::types::Type;
 use crate::unfold::{Env, Limits, Machine, UnfoldError};
 use num_bigint::BigInt;
@@ -144,10 +144,8 @@ impl Walk<'_> {
                 self.term(body, &env.with_var(v, value, env))
             }
             Form::Tuple(parts) => self.terms(parts, env),
-            Form::Loop(_) | Form::Write(_) => Err(UnfoldError::Unsupported {
-                what: "the obligations of loops and writes are not collected".to_string(),
-                span,
-            }),
+            Form::Loop(l) => self.fold(l, env, span),
+            Form::Write(_) => Err(unsupported("the obligations of a write are not collected", span)),
         }
     }
 
@@ -288,11 +286,34 @@ impl Walk<'_> {
             self.term(&monoid.combine.body, &inner)?;
             // Of what its elements combine to nothing is known here.
             if self.found.len() > found {
-                let what = format!("a combination by `{}` may fail", monoid.name());
-                return Err(UnfoldError::Unsupported { what, span });
+                return Err(unsupported(&format!("a combination by `{}` may fail", monoid.name()), span));
             }
         }
         self.term(body, &inner)
+    }
+
+    /// An ordered fold: what a step needs must not depend on the state that it meets.
+    fn fold(&mut self, l: &Loop, env: &Env, span: Span) -> Result<(), UnfoldError> {
+        let ([(state, init)], Some(counter), None) = (l.state.as_slice(), &l.counter, &l.condition) else {
+            return Err(unsupported("the obligations of a loop are not collected", span));
+        };
+        self.term(init, env)?;
+        self.size(&counter.extent, env, span)?;
+        let (counters, inner) = self.machine.bind(std::slice::from_ref(counter), env, span)?;
+        self.path.extend(counters.into_iter().map(Guard::Index));
+        let found = self.found.len();
+        self.term(&l.step, &inner)?;
+        let open = self.found[found..].iter().any(|need| {
+            let guards = need.path.iter().filter_map(|guard| match guard {
+                Guard::Holds(term) => Some(term),
+                Guard::Index(_) => None,
+            });
+            guards.chain([&need.need]).any(|term| free_vars(term).contains(state))
+        });
+        match open {
+            true => Err(unsupported("a step of a fold may fail on what the fold has come to", span)),
+            false => Ok(()),
+        }
     }
 
     /// Runs `branch` for each truth of the condition that is possible.
@@ -324,6 +345,10 @@ impl Walk<'_> {
             if truth == (fun == Scalar::LogicalAnd) { s.term(&args[1], env) } else { Ok(()) }
         })
     }
+}
+
+fn unsupported(what: &str, span: Span) -> UnfoldError {
+    UnfoldError::Unsupported { what: what.to_string(), span }
 }
 
 fn guards(fun: Scalar, args: &[Term]) -> bool {

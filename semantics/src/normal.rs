@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 use crate::simplify;
 use crate::size::{Atom, Size};
 use crate::subst::{Fresh, Subst};
-use crate::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+use crate::term::{Binder, Form, Fun, Loop, Monoid, Reduce, Term};
 use num_traits::Zero;
 
 /// Binders of one reduction that are tried in every order.
@@ -73,6 +73,14 @@ impl Normal<'_> {
                 Term::if_(c, a, self.term(b, names), span)
             }
             Form::Tuple(parts) => Term::tuple(self.terms(parts, names), span),
+            Form::Loop(l) if l.condition.is_none() => {
+                let state = l.state.iter().map(|(var, init)| (var.clone(), self.term(init, names))).collect();
+                let counters = l.counter.as_slice();
+                let mut inner = names.under(counters);
+                l.state.iter().for_each(|(var, _)| inner.bind(var));
+                let step = self.under(counters, |normal| normal.term(&l.step, &mut inner));
+                Term::loop_(Loop { state, counter: l.counter.clone(), condition: None, step }, span)
+            }
             // Not in unfolded scalars.
             Form::Comp(..) | Form::Let(..) | Form::Loop(_) | Form::Write(_) => term.clone(),
         }

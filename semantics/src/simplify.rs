@@ -14,7 +14,7 @@ use crate::integers::{Known, from_size};
 use crate::scalar::Scalar;
 use crate::size::{Atom, Monomial, Size};
 use crate::subst::{children, lets};
-use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
+use crate::term::{Binder, Form, Fun, Lit, Loop, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -347,8 +347,14 @@ impl Terms<'_> {
                 new.into_iter().rev().fold(body, |b, (v, t)| Term::let_(v.clone(), t, b, span))
             }
             Form::Tuple(parts) => Term::tuple(self.terms(parts), span),
-            // State changes between iterations: nothing is rewritten inside.
-            Form::Loop(_) | Form::Write(_) => term.clone(),
+            Form::Loop(l) => {
+                let state = l.state.iter().map(|(var, init)| (var.clone(), self.term(init))).collect();
+                let (mut counters, step) = self.under(l.counter.as_slice(), &l.step);
+                // Of the condition it is not known whether a step was taken.
+                let (counter, condition) = (counters.pop(), l.condition.clone());
+                Term::loop_(Loop { state, counter, condition, step }, span)
+            }
+            Form::Write(_) => term.clone(),
         }
     }
 

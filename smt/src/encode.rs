@@ -251,7 +251,7 @@ impl Encoder {
             Form::Reduce(reduce) => self.reduce(reduce),
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
-            Form::Loop(_) => Err(unsupported("a loop")),
+            Form::Loop(fold) => self.fold(term, fold),
             Form::Write(_) => Err(unsupported("a write")),
         }
     }

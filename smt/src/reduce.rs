@@ -13,10 +13,10 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::free_vars;
-use rtv_semantics::term::{Binder, Lit, Monoid, Reduce};
+use rtv_semantics::term::{Binder, Lit, Loop, Monoid, Reduce, Term};
 
 use crate::encode::{Data, Enc, Encoder};
-use crate::key::{reduce_key, unsupported};
+use crate::key::{fold_key, reduce_key, unsupported};
 use crate::laws::{Sign, sign};
 use crate::query::{Id, Sort};
 use crate::solver::Reason;
@@ -84,6 +84,40 @@ impl Encoder {
         let enc = Enc { err, ..enc };
         self.reduces.push(ReduceUse { reduce: reduce.clone(), enc });
         Ok(enc)
+    }
+
+    /// An ordered fold: opaque, whatever its function is.
+    pub fn fold(&mut self, term: &Term, fold: &Loop) -> Result<Enc, Reason> {
+        if free_vars(term).iter().any(|var| self.env.contains_key(var)) {
+            return Err(unsupported("a fold over a `let` from outside"));
+        }
+        let key = fold_key(fold, term.ty())?;
+        let args: Vec<Id> = key.args.iter().map(|size| self.sizes.size(&mut self.q, size)).collect();
+        let count = self.keys.len();
+        let number = *self.keys.entry(key.text).or_insert(count);
+        let name = format!("fold {number}");
+        let flag = |encoder: &mut Encoder, what: &str| encoder.component(&name, what, &args, Sort::Bool);
+        let (err, bot) = (flag(self, " fails"), flag(self, " undefined"));
+        let dtype = term.dtype();
+        let enc = match (dtype.category(), self.mode) {
+            (Category::Float, Mode::Real) => {
+                let val = self.component(&name, "", &args, Sort::Real);
+                let mut result = self.q.finite(val);
+                result.pinf = flag(self, " is inf");
+                result.ninf = flag(self, " is -inf");
+                self.real(result)
+            }
+            (category, _) => {
+                let sort = match category {
+                    Category::Bool => Sort::Bool,
+                    Category::Int => Sort::Bits(dtype.bits()),
+                    Category::Float => self.float_sort(dtype),
+                };
+                let value = self.component(&name, "", &args, sort);
+                Enc { data: self.plain(value, dtype), err, bot }
+            }
+        };
+        Ok(Enc { err, bot, ..enc })
     }
 
     /// Looks at the body alone, in a question of its own, with the ranges of the

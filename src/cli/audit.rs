@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rtv_proofs::{BOUNDED, ClaimResult, Module, Verdict};
+use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
 
 use crate::ledger::{Books, Filed, For};
@@ -30,6 +31,8 @@ struct Found {
     /// Proved with a certificate, and how many questions it asks.
     with_solver: Listed,
     without_certificate: Listed,
+    /// Proved, and by the laws of which monoids, which are claims of their own.
+    by_laws: Listed,
     bounded: Listed,
     tested: Listed,
     trusted: Listed,
@@ -69,7 +72,13 @@ impl Found {
         let ClaimResult { name, note, .. } = claim;
         let list = match claim.verdict {
             Verdict::Proved if claim.contracts.is_empty() => &mut self.passed,
-            Verdict::Proved => return self.add_proved(name, note, books.certificate(module, at)),
+            Verdict::Proved => {
+                let monoids: Vec<String> = module.monoids(at).into_iter().map(|(_, name)| name).collect();
+                if !monoids.is_empty() && claim.kind != ClaimKind::Monoid {
+                    self.by_laws.push((name.clone(), format!("the laws of {}", monoids.join(", "))));
+                }
+                return self.add_proved(name, note, books.certificate(module, at));
+            }
             Verdict::Tested => &mut self.tested,
             Verdict::Trusted => &mut self.trusted,
             Verdict::Unknown if note.contains(BOUNDED) => &mut self.bounded,
@@ -101,6 +110,7 @@ impl Found {
             ("proved, with a certificate that asks no solver", &self.without_solver, false),
             (&solver, &self.with_solver, false),
             ("proved, without certificate", &self.without_certificate, true),
+            ("of these, resting on laws that are claims", &self.by_laws, false),
             ("proved at some ranks only, else open", &self.bounded, true),
             ("tested only", &self.tested, true),
             ("trusted", &self.trusted, true),

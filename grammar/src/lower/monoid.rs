@@ -45,7 +45,7 @@ const FORM: &str = "monoid NAME(a: T, b: T) -> T { let identity = ..  return .. 
 fn parts(def: &Def) -> Result<Parts<'_>> {
     let name = def.name.parts.last().expect("invariant: a path has parts");
     let refuse = |span: Span, what: &str| {
-        let found = Diagnostic::error(Code(224), span, format!("`{}` is no monoid: {what}", name.name));
+        let found = Diagnostic::error(Code(493), span, format!("`{}` is no monoid: {what}", name.name));
         Err(Stop::from(found.help(format!("write `{FORM}`"))))
     };
     if Monoid::from_name(&name.name).is_some() {
@@ -144,7 +144,7 @@ impl Lower<'_> {
         let Some(written) = parts.mode else { return Ok(Mode::Exact) };
         match self.mode(written)? {
             mode @ (Mode::Exact | Mode::Real) => Ok(mode),
-            _ => fail(224, written.name.span, "the laws of a monoid hold `exact`, or `upto real`"),
+            _ => fail(493, written.name.span, "the laws of a monoid hold `exact`, or `upto real`"),
         }
     }
 
@@ -157,7 +157,7 @@ impl Lower<'_> {
         let identity = self.expr_as(parts.identity, Some(dtype))?;
         let identity = self.scalar_as(&identity, dtype, parts.identity.span)?;
         let Form::Lit(identity) = identity.form().clone() else {
-            return fail(224, parts.identity.span, "the identity of a monoid is a number");
+            return fail(493, parts.identity.span, "the identity of a monoid is a number");
         };
         let ty = Type::scalar(dtype);
         let params = parts.params.map(|param| {
