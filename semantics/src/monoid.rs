@@ -11,7 +11,9 @@ use crate::diag::Span;
 use crate::dtype::{Category, DType};
 use crate::program::Mode;
 use crate::scalar::Scalar;
-use crate::term::{Instance, Lit, Term, Var};
+use crate::size::Size;
+use crate::subst::{Fresh, Subst};
+use crate::term::{Instance, Lit, Reduce, Term, Var};
 use crate::types::Type;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -95,6 +97,50 @@ impl Declared {
             Extent::Exactly => mode == Mode::Exact,
             Extent::OverReals => mode == Mode::Real,
         })
+    }
+}
+
+impl Declared {
+    /// What two elements combine to, by the definition.
+    pub fn meaning(&self, left: &Term, right: &Term, fresh: &mut Fresh) -> Term {
+        let params = self.combine.params.iter().zip([left, right]);
+        let subst = params.fold(Subst::new(), |subst, ((var, _), arg)| subst.with_var(var, arg.clone()));
+        subst.term(&self.element, fresh)
+    }
+}
+
+/// Reductions over so many entries are written out.
+const FEW: i64 = 4;
+
+impl Reduce {
+    /// A reduction by a declared monoid over a few entries, if their number is known: they are
+    /// combined one after the other, as such where laws are known that can be used.
+    pub fn written_out(&self, fresh: &mut Fresh) -> Option<Term> {
+        let monoid = self.op.declared()?;
+        let extents: Vec<i64> = self.binders.iter().map(|b| b.extent.as_i64()).collect::<Option<_>>()?;
+        let count = extents.iter().try_fold(1i64, |count, n| count.checked_mul(*n))?;
+        if !(1..=FEW).contains(&count) || extents.iter().any(|n| *n < 1) {
+            return None;
+        }
+        let entry = |mut place: i64, fresh: &mut Fresh| {
+            let axes = self.binders.iter().zip(&extents).rev();
+            let at = axes.fold(Subst::new(), |at, (binder, extent)| {
+                let index = Size::from(place % extent);
+                place /= extent;
+                at.with_size(&binder.sym, index)
+            });
+            at.term(&self.body, fresh)
+        };
+        let mut whole = entry(0, fresh);
+        for place in 1..count {
+            let next = entry(place, fresh);
+            let span = next.span();
+            whole = match monoid.laws {
+                Some(_) => Term::combine(monoid.clone(), whole, next, span),
+                None => monoid.meaning(&whole, &next, fresh),
+            };
+        }
+        Some(whole)
     }
 }
 

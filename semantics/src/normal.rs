@@ -103,6 +103,11 @@ impl Normal<'_> {
         if binders.is_empty() && is_element {
             return self.term(&body, names);
         }
+        let reduce = Reduce { op: r.op.clone(), binders, body };
+        if let Some(few) = reduce.written_out(&mut self.fresh) {
+            return self.term(&few, names);
+        }
+        let Reduce { binders, body, .. } = reduce;
         let orders =
             if free_order && independent(&binders) { orders(&binders, names) } else { vec![binders] };
         let candidates = orders.into_iter().map(|binders| {

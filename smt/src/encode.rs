@@ -20,7 +20,7 @@ use rtv_semantics::integers::fits;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Meaning, Scalar};
 use rtv_semantics::size::{Atom, Size};
-use rtv_semantics::subst::{Fresh, Subst};
+use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::{Declared, Form, Fun, Lit, Term, Var};
 use rtv_semantics::types::Type;
 
@@ -259,9 +259,8 @@ impl Encoder {
     /// What the combination of two elements is, by its definition.
     fn combine(&mut self, monoid: &Declared, args: &[Term]) -> Result<Enc, Reason> {
         let mut fresh = Fresh::above(args.iter().chain([&monoid.element]));
-        let params = monoid.combine.params.iter().zip(args);
-        let subst = params.fold(Subst::new(), |subst, ((var, _), arg)| subst.with_var(var, arg.clone()));
-        let whole = self.term(&subst.term(&monoid.element, &mut fresh))?;
+        let [left, right] = args else { return Err(unsupported("a combination of other than two")) };
+        let whole = self.term(&monoid.meaning(left, right, &mut fresh))?;
         // An error is one even where the element is not used.
         let mut errors = vec![whole.err];
         for arg in args {
