@@ -155,7 +155,7 @@ impl Lower<'_> {
         self.scalar_body(value, dtype, body.span)
     }
 
-    fn reduced_scalar(
+    pub(super) fn reduced_scalar(
         &mut self,
         monoid: Monoid,
         core: Vec<Binder>,

@@ -270,6 +270,7 @@ impl Lower<'_> {
         {
             match word.as_str() {
                 "reduce" => return self.reduce_by(head, (body, binders), dtype, span),
+                "scan" => return self.scan(head, (body, binders), dtype, span),
                 "fold" => return self.fold(head, (body, binders), dtype, span),
                 _ => {}
             }

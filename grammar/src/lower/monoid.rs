@@ -20,8 +20,11 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::dtype::{DType, DTypeClass};
 use rtv_semantics::program::{Claim, ClaimKind, Input, Mode, Param};
 use rtv_semantics::scalar::Scalar;
+use rtv_semantics::size::{Size, SymKind};
 use rtv_semantics::subst::{Fresh, children};
-use rtv_semantics::term::{Declared, Extent, Form, Instance, Laws, Lit, Loop, Monoid, Term, Var};
+use rtv_semantics::term::{
+    Binder, Declared, Extent, Form, Fun, Instance, Laws, Lit, Loop, Monoid, Term, Var,
+};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{self, Limits};
 use std::sync::Arc;
@@ -224,29 +227,53 @@ impl Lower<'_> {
         dtype: Option<DType>,
         span: Span,
     ) -> Result<Value> {
-        let name = match head {
-            Args::List(list) => match list.as_slice() {
-                [ast::Arg { name: None, value: Expr { kind: ExprKind::Name(name), span } }] => {
-                    Ident { name: name.clone(), span: *span }
-                }
-                _ => return fail(105, span, "`reduce` takes the name of a monoid"),
-            },
-            Args::Generator { .. } => return fail(105, span, "`reduce` takes the name of a monoid"),
-        };
-        if let Some(own) = Monoid::from_name(&name.name)
-            && self.defs.monoid(&name.name).is_none()
-        {
-            return self.reduction(own, body, binders, dtype, span);
-        }
-        let Some(entry) = self.defs.monoid(&name.name).cloned() else {
-            return Err(self.unknown_monoid(&name).into());
-        };
+        let name = monoid_name(head, span)?;
+        self.generated(binders, |l, core| l.reduced_by(&name, core, body, dtype, span))
+    }
+
+    /// `scan(NAME)(e for k in K)`: the reduction of the elements up to each.
+    pub(super) fn scan(
+        &mut self,
+        head: &Args,
+        (body, binders): (&Expr, &[ast::Binder]),
+        dtype: Option<DType>,
+        span: Span,
+    ) -> Result<Value> {
+        let name = monoid_name(head, span)?;
         self.generated(binders, |l, core| {
-            let want = parts(entry.def())?.elem_dtype().or(dtype);
-            let scalar = l.generator_body(body, want)?;
-            let monoid = l.monoid_at(&entry, scalar.dtype(), span)?;
-            Ok(Value::Term(Term::reduce(Monoid::Declared(monoid), core, scalar, span)))
+            let [Binder { sym, extent }] = core.as_slice() else {
+                return fail(105, span, "`scan` takes one binder");
+            };
+            l.one_axis(extent, span)?;
+            let last = Binder { sym: l.fresh_sym(SymKind::Index, "last"), extent: extent.clone() };
+            let so_far = Binder { sym: sym.clone(), extent: &Size::sym(&last.sym) + &Size::one() };
+            match l.reduced_by(&name, vec![so_far], body, dtype, span)? {
+                Value::Term(reduced) => Ok(Value::Term(Term::comp(vec![last], reduced, span))),
+                other => Ok(other),
+            }
         })
+    }
+
+    /// A reduction over the binders by the monoid of this name.
+    fn reduced_by(
+        &mut self,
+        name: &Ident,
+        core: Vec<Binder>,
+        body: &Expr,
+        dtype: Option<DType>,
+        span: Span,
+    ) -> Result<Value> {
+        let Some(entry) = self.defs.monoid(&name.name).cloned() else {
+            let Some(own) = Monoid::from_name(&name.name) else {
+                return Err(self.unknown_monoid(name).into());
+            };
+            let scalar = self.generator_body(body, None)?;
+            return self.reduced_scalar(own, core, scalar, dtype, span);
+        };
+        let want = parts(entry.def())?.elem_dtype().or(dtype);
+        let scalar = self.generator_body(body, want)?;
+        let monoid = self.monoid_at(&entry, scalar.dtype(), span)?;
+        Ok(Value::Term(Term::reduce(Monoid::Declared(monoid), core, scalar, span)))
     }
 
     /// `NAME(a, b)` of a monoid: two scalars combined.
@@ -328,6 +355,17 @@ impl Lower<'_> {
     }
 }
 
+/// The name that `reduce(NAME)` and `scan(NAME)` take.
+fn monoid_name(head: &Args, span: Span) -> Result<Ident> {
+    let Args::List(list) = head else { return fail(105, span, "this takes the name of a monoid") };
+    match list.as_slice() {
+        [ast::Arg { name: None, value: Expr { kind: ExprKind::Name(name), span } }] => {
+            Ok(Ident { name: name.clone(), span: *span })
+        }
+        _ => fail(105, span, "this takes the name of a monoid"),
+    }
+}
+
 impl Parts<'_> {
     /// The dtype of its elements, where it has only one.
     fn elem_dtype(&self) -> Option<DType> {
@@ -390,8 +428,15 @@ impl Stated {
     }
 }
 
-/// Whether nothing in a scalar is a float.
+/// Whether nothing in a scalar is a float, nor in what other monoids combine in it.
 fn has_no_floats(term: &Term) -> bool {
     let float = term.tensor_type().is_some_and(|ty| ty.dtype.is_float());
-    !float && children(term).into_iter().all(has_no_floats)
+    let within = match term.form() {
+        Form::Call(Fun::Combine(monoid), _) => Some(monoid),
+        Form::Reduce(reduce) => reduce.op.declared(),
+        _ => None,
+    };
+    !float
+        && within.is_none_or(|monoid| has_no_floats(&monoid.element))
+        && children(term).into_iter().all(has_no_floats)
 }

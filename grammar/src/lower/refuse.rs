@@ -39,8 +39,11 @@ const FRAMEWORK_FUNCTIONS: [(&str, &str); 28] = [
 ];
 
 /// What takes a generator after its arguments.
-const GENERATOR_FORMS: [(&str, &str); 2] =
-    [("reduce", "reduce(NAME)(e for k in K)"), ("fold", "fold(f, init)(e for k in K)")];
+const GENERATOR_FORMS: [(&str, &str); 3] = [
+    ("reduce", "reduce(NAME)(e for k in K)"),
+    ("scan", "scan(NAME)(e for k in K)"),
+    ("fold", "fold(f, init)(e for k in K)"),
+];
 
 /// What is written otherwise here than by a call.
 const PYTHON_FUNCTIONS: [(&str, &str); 4] = [
@@ -158,7 +161,6 @@ impl Lower<'_> {
         }
         let (code, what) = match name {
             "grad" | "vjp" | "jvp" => (590, "derivatives are"),
-            "scan" => (292, "scans are"),
             "old" | "noalias" | "contiguous" => (390, "storage and aliasing are"),
             "uniform" | "normal" | "randn" | "rand" | "split_key" => (293, "random numbers are"),
             _ if is_in_place(name) && self.defs.overloads(name, false).is_empty() => {

@@ -103,23 +103,11 @@ impl Machine<'_> {
 
     /// An extent may depend on the symbols bound before it; a negative one is empty.
     pub fn reduce(&mut self, term: &Term, reduce: &Reduce) -> Res<Val> {
+        if let Some(monoid) = reduce.op.declared() {
+            return self.reduce_declared(term, reduce, monoid);
+        }
         let body = &reduce.body;
         let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
-        if let Some(monoid) = reduce.op.declared() {
-            let mut total = None;
-            self.run_through(term, &reduce.binders, &extent, &mut |m| {
-                let value = m.value(body)?;
-                total = Some(match total.take() {
-                    Some(sum) => m.combined(monoid, sum, value)?,
-                    None => value,
-                });
-                Ok(())
-            })?;
-            let identity = || Value::literal(&monoid.identity.text(), term.dtype(), self.domain);
-            let value = total.map_or_else(identity, Ok);
-            let value = value.map_err(|fault| from_fault(fault, term.span()))?;
-            return Ok(Val::Scalar(term.dtype(), value));
-        }
         let mut total = Accumulator::new(&reduce.op, term.dtype(), self.domain);
         self.run_through(term, &reduce.binders, &extent, &mut |m| {
             let value = m.value(body)?;
@@ -131,14 +119,33 @@ impl Machine<'_> {
         }
     }
 
+    /// From the first element on; the identity without any.
+    fn reduce_declared(&mut self, term: &Term, reduce: &Reduce, monoid: &Declared) -> Res<Val> {
+        let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
+        let mut total = None;
+        self.run_through(term, &reduce.binders, &extent, &mut |m| {
+            let value = m.value(&reduce.body)?;
+            total = Some(match total.take() {
+                Some(sum) => m.combined(monoid, sum, value)?,
+                None => value,
+            });
+            Ok(())
+        })?;
+        let identity = || Value::literal(&monoid.identity.text(), term.dtype(), self.domain);
+        match total.map_or_else(identity, Ok) {
+            Ok(value) => Ok(Val::Scalar(term.dtype(), value)),
+            Err(fault) => Err(from_fault(fault, term.span())),
+        }
+    }
+
     /// Two elements of a declared monoid, combined.
     fn combined(&mut self, monoid: &Declared, left: Value, right: Value) -> Res<Value> {
         let outer = self.vars.len();
         for ((var, _), value) in monoid.combine.params.iter().zip([left, right]) {
             self.bind(var, Val::Scalar(monoid.dtype(), value), None);
         }
-        let value = self.value(&monoid.combine.body)?;
+        let value = self.value(&monoid.combine.body);
         self.vars.truncate(outer);
-        Ok(value)
+        value
     }
 }
