@@ -45,11 +45,16 @@ impl Checker {
 
 /// The monoids in instances of a claim.
 pub(crate) fn monoids_of(claims: &[Arc<Claim>]) -> Vec<Arc<Declared>> {
-    let mut found = Monoids::default();
-    for claim in claims {
+    monoids_in(claims.iter().flat_map(|claim| {
         let requires = claim.requires.iter().map(|require| &require.cond);
-        requires.chain([&claim.lhs, &claim.rhs]).for_each(|term| found.visit(term));
-    }
+        requires.chain([&claim.lhs, &claim.rhs])
+    }))
+}
+
+/// The monoids in terms, those that these combine by included.
+pub(crate) fn monoids_in<'t>(terms: impl IntoIterator<Item = &'t Term>) -> Vec<Arc<Declared>> {
+    let mut found = Monoids::default();
+    terms.into_iter().for_each(|term| found.visit(term));
     found.all
 }
 
@@ -77,6 +82,7 @@ impl Monoids {
         };
         if let Some(monoid) = met.filter(|monoid| !self.all.contains(monoid)) {
             self.all.push(monoid.clone());
+            self.visit(&monoid.element);
         }
         children(term).into_iter().for_each(|child| self.visit(child));
     }

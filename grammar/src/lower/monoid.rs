@@ -111,6 +111,9 @@ impl Lower<'_> {
     fn monoid_at(&mut self, entry: &Entry, dtype: DType, span: Span) -> Result<Arc<Declared>> {
         let def = entry.def();
         let name = def.name.parts.last().expect("invariant: a path has parts");
+        if let Some(known) = self.monoids.get(&(name.name.clone(), dtype)) {
+            return Ok(known.clone());
+        }
         let parts = parts(def)?;
         self.instances += 1;
         if self.depth >= MAX_CALL_DEPTH || self.instances > MAX_INSTANCES {
@@ -140,7 +143,9 @@ impl Lower<'_> {
         };
         let known = self.laws.contains(&name.name);
         let laws = known.then(|| Laws { commutative: entry.has_attr("commutative"), extent });
-        Ok(Arc::new(Declared { combine, element, identity, laws }))
+        let monoid = Arc::new(Declared { combine, element, identity, laws });
+        self.monoids.insert((name.name.clone(), dtype), monoid.clone());
+        Ok(monoid)
     }
 
     fn monoid_mode(&mut self, parts: &Parts<'_>) -> Result<Mode> {

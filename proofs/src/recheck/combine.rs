@@ -106,7 +106,7 @@ impl Check<'_, '_> {
             Algebra::Monoid(Monoid::Max | Monoid::Min) => !dtype.is_float() || self.mode == Mode::Real,
             Algebra::Monoid(Monoid::Any | Monoid::All) => dtype == DType::Bool,
             Algebra::Monoid(Monoid::Declared(monoid)) => {
-                monoid.dtype() == dtype && monoid.laws_in(self.mode).is_some_and(|laws| laws.commutative)
+                monoid.dtype() == dtype && self.laws(monoid).is_some_and(|laws| laws.commutative)
             }
         };
         if lawful { Ok(()) } else { fail("an order that counts") }

@@ -25,15 +25,17 @@ mod tests;
 mod trial;
 
 use crate::certificate::Shown;
+use crate::laws::monoids_in;
 pub use leaves::{Leaves, Opinion, SecondSolver, Tally};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
-use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
+use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
 use rtv_smt::{Budget, Errors, Merge, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
 use sizes::Sizes;
+use std::sync::Arc;
 pub use trial::tried;
 
 /// Steps of one goal; then it counts as not checked.
@@ -58,6 +60,8 @@ pub struct Check<'c, 's> {
     fresh: Fresh,
     mode: Mode,
     hypotheses: &'c [Term],
+    /// Those of the goal: the laws of others are not believed.
+    monoids: Vec<Arc<Declared>>,
     steps: u64,
     /// How deep two terms are walked at the moment.
     depth: u32,
@@ -95,6 +99,7 @@ impl<'s> Checking<'s> {
             fresh: Fresh::new(OWN_IDS),
             mode: goal.mode,
             hypotheses: &goal.hypotheses,
+            monoids: monoids_in(goal.hypotheses.iter().chain([&goal.left, &goal.right])),
             steps: 0,
             depth: 0,
             inside_scalar: 0,
@@ -123,6 +128,11 @@ impl Check<'_, '_> {
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
+    }
+
+    /// The laws of a monoid that may be used.
+    fn laws(&self, monoid: &Arc<Declared>) -> Option<Laws> {
+        monoid.laws_in(self.mode).filter(|_| self.monoids.contains(monoid))
     }
 
     fn holds(&mut self, facts: &[Cond], goal: &Cond) -> bool {

@@ -43,7 +43,7 @@ impl Check<'_, '_> {
                 (to.is_float() || !float) && self.all_tame(args, facts)
             }
             Form::Call(Fun::Combine(monoid), args) => {
-                monoid.laws_in(self.mode).is_some() && self.all_tame(args, facts)
+                self.laws(monoid).is_some() && self.all_tame(args, facts)
             }
             // Infinities may be compared with.
             Form::Call(Fun::Scalar(fun), args) if compares(*fun) => {
@@ -62,7 +62,7 @@ impl Check<'_, '_> {
                 let float = reduce.body.dtype().is_float();
                 let (lawful, infinite) = match &reduce.op {
                     Monoid::Declared(monoid) => (
-                        monoid.laws_in(self.mode).is_some(),
+                        self.laws(monoid).is_some(),
                         matches!(monoid.identity, Lit::Inf | Lit::NegInf | Lit::Nan),
                     ),
                     op => (true, float && matches!(op, Monoid::Max | Monoid::Min)),
