@@ -2,6 +2,7 @@
 
 use crate::ast::{self, DefKind, Item, ItemKind};
 use rtv_semantics::diag::{Code, Diagnostic, FileId, Span};
+use rtv_semantics::term::Monoid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -140,7 +141,8 @@ impl Defs {
                 let entry = Entry { origin: Origin::User, item: Arc::new(item.clone()) };
                 self.user.entry(name.to_string()).or_default().push(entry);
             }
-            ItemKind::Def(def) if def.kind == DefKind::Monoid => {
+            // A reduction of the language keeps its name.
+            ItemKind::Def(def) if def.kind == DefKind::Monoid && Monoid::from_name(name).is_none() => {
                 let entry = Entry { origin: Origin::User, item: Arc::new(item.clone()) };
                 self.monoids.insert(name.to_string(), entry);
             }
