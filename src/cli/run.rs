@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtv_grammar::ast::{Def, DefKind, Item, ItemKind};
-use rtv_grammar::lower::Lower;
+use rtv_grammar::lower::{Lower, OuterCall};
 use rtv_proofs::Module;
+use rtv_runtime::array::Array;
+use rtv_runtime::backend::{Backend as _, Output};
+use rtv_runtime::cpu::Cpu;
 use rtv_runtime::io::{self, placeless};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::DType;
@@ -51,6 +54,8 @@ pub struct Run {
 enum Backend {
     /// The reference evaluator
     Ref,
+    /// Fused kernels on the processors of this machine
+    Cpu,
 }
 
 impl Run {
@@ -72,10 +77,7 @@ impl Run {
 
     fn evaluate(&self, module: &Module, found: &mut Vec<Diagnostic>) -> Result<Datum, Vec<Diagnostic>> {
         let def = function(&module.items, &self.function, &self.file).map_err(|why| vec![why])?;
-        let domain = match (self.backend, self.exact) {
-            (Backend::Ref, true) => Domain::Exact,
-            (Backend::Ref, false) => Domain::Ieee,
-        };
+        let domain = if self.exact { Domain::Exact } else { Domain::Ieee };
         let Supplied { given, tensors } = arguments::read(def, &self.args, domain, self.seed)?;
         let name = def.name.parts.last().expect("invariant: a path has parts");
         let mut lower = Lower::new(&module.defs, &Guessing);
@@ -83,6 +85,9 @@ impl Run {
         let said = lower.take_diagnostics();
         let Some(call) = call else { return Err(said) };
         found.extend(said);
+        if self.backend == Backend::Cpu {
+            return on_cpu(&call, &tensors).map_err(|why| vec![why]);
+        }
         let mut env = Env::new();
         for (var, tensor) in call.inputs.iter().zip(tensors) {
             env = env.with_tensor(var, tensor);
@@ -101,6 +106,14 @@ impl Run {
             reporter.fault(&fault);
         }
     }
+}
+
+fn on_cpu(call: &OuterCall, tensors: &[Tensor]) -> Result<Datum, Diagnostic> {
+    let arrays: Vec<Array> =
+        tensors.iter().map(|t| Array::from_tensor(t).expect("invariant: IEEE arguments")).collect();
+    let decls: Vec<_> = call.inputs.iter().cloned().zip(arrays.iter().map(Array::decl)).collect();
+    let output = Cpu.prepare(&call.term, &decls).and_then(|program| program.run(&arrays));
+    output.map(Output::into_datum).map_err(|why| why.to_diagnostic())
 }
 
 /// The definition to run; of an overloaded operator the first.

@@ -1,0 +1,271 @@
+//! The CPU backend: fused loop nests, in vectors, on all processors.
+//!
+//! * Invariants: the bytes of a result depend on the program, its shapes and its
+//!   arguments, not on the number of threads nor on the machine's vectors; memory is
+//!   kept between runs; an error has the class and words of the reference evaluator.
+//! * `unsafe` stands here because kernels share arrays between threads and read them in
+//!   place; each use says why it holds.
+
+mod accumulate;
+mod block;
+mod chain;
+mod compile;
+pub mod math;
+pub(crate) mod memory;
+mod pass;
+mod pool;
+mod product;
+mod registers;
+mod run;
+mod tile;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rtv_semantics::eval::EvalError;
+use rtv_semantics::term::{Term, Var};
+
+use crate::array::Array;
+use crate::backend::{Backend, Output, Prepared};
+use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
+use crate::plan::{self, Plan, Use};
+use block::{Arrays, Failures};
+use chain::Chain;
+use memory::Memory;
+use pass::Nest;
+pub use pool::Pool;
+use product::Product;
+
+/// Runs on the processors of this machine.
+pub struct Cpu;
+
+impl Backend for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn prepare(&self, term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Box<dyn Prepared>, EvalError> {
+        Ok(Box::new(Program::new(term, inputs)?))
+    }
+}
+
+/// Whether kernels for AVX2 with FMA may run: the machine has them, and
+/// `RTV_PORTABLE` does not say otherwise.
+fn has_avx2() -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        #[cfg(target_arch = "x86_64")]
+        let there = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("f16c");
+        #[cfg(not(target_arch = "x86_64"))]
+        let there = false;
+        there && std::env::var_os("RTV_PORTABLE").is_none()
+    })
+}
+
+/// A program ready to run.
+pub struct Program {
+    nests: Nests,
+    steps: Vec<Step>,
+    plan: Plan,
+    /// Arenas that no run holds.
+    arenas: Mutex<Vec<Memory>>,
+    /// Memory of results; what only this holds serves again.
+    results: Mutex<BTreeMap<ArrayId, Vec<Arc<Memory>>>>,
+}
+
+/// How a kernel is run.
+#[derive(Debug)]
+enum Step {
+    Nest(Nest),
+    Product(Product),
+    Chain(Box<Chain>),
+}
+
+impl Step {
+    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Step {
+        match product::of_kernel(nests, kernel) {
+            Some(product) => Step::Product(product),
+            None => Step::Nest(compile::compile(nests, kernel, stored)),
+        }
+    }
+
+    fn in_place(&self) -> Vec<(ArrayId, ArrayId)> {
+        match self {
+            Step::Nest(nest) => nest.in_place.clone(),
+            Step::Product(_) | Step::Chain(_) => Vec::new(),
+        }
+    }
+
+    fn run(&self, arrays: Arrays, failures: &Failures, pool: &Pool) {
+        match self {
+            Step::Nest(nest) => run::run(nest, arrays, failures, pool),
+            Step::Product(product) => product.run(arrays, pool),
+            Step::Chain(chain) => chain.run(arrays, failures, pool),
+        }
+    }
+}
+
+/// Results of one program that may be alive at a time before memory is new each time.
+const KEPT_RESULTS: usize = 4;
+
+impl Program {
+    pub fn new(term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Program, EvalError> {
+        let mut nests = loops::lower(term, inputs)?;
+        let kernels = loops::fuse(&mut nests);
+        let mut stored: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
+        for (at, kernel) in kernels.iter().enumerate() {
+            for member in &kernel.members {
+                let read_elsewhere = kernels.iter().enumerate().any(|(other, kernel)| {
+                    other != at && kernel.members.iter().any(|m| nests.loads(m.body).contains(&member.array))
+                });
+                if read_elsewhere {
+                    stored.insert(member.array);
+                }
+            }
+        }
+        let steps: Vec<Step> = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored)).collect();
+        let uses = kernels.iter().zip(&steps);
+        let uses = uses
+            .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
+            .collect();
+        let (steps, uses) = chained(&nests, &kernels, steps, uses);
+        let outputs = nests.result.arrays();
+        let defined = stored.iter().copied();
+        let written: BTreeSet<ArrayId> = uses.iter().flat_map(|step| step.writes.iter().copied()).collect();
+        let bytes: BTreeMap<ArrayId, usize> = defined
+            .filter(|array| !outputs.contains(array) && written.contains(array))
+            .map(|array| (array, nests.decl(array).bytes()))
+            .collect();
+        let plan = plan::plan(&uses, &bytes);
+        debug_assert_eq!(plan::check(&plan, &uses, &bytes), Ok(()));
+        Ok(Program { nests, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
+    }
+
+    /// Memory for a result that nobody else holds.
+    fn result_memory(&self, array: ArrayId) -> Arc<Memory> {
+        let bytes = self.nests.decl(array).bytes();
+        let mut results = self.results.lock().unwrap_or_else(|poison| poison.into_inner());
+        let kept = results.entry(array).or_default();
+        if let Some(memory) = kept.iter().find(|memory| Arc::strong_count(memory) == 1) {
+            return memory.clone();
+        }
+        let memory = Arc::new(Memory::new(bytes));
+        if kept.len() < KEPT_RESULTS {
+            kept.push(memory.clone());
+        }
+        memory
+    }
+
+    /// As [`Prepared::run`], on the threads of a pool.
+    pub fn run_on(&self, inputs: &[Array], pool: &Pool) -> Result<Output, EvalError> {
+        for (input, array) in inputs.iter().zip(&self.nests.inputs) {
+            let fits = input.decl() == *self.nests.decl(*array);
+            assert!(
+                fits && inputs.len() == self.nests.inputs.len(),
+                "invariant: arguments of the types prepared for"
+            );
+        }
+        let mut arenas = self.arenas.lock().unwrap_or_else(|poison| poison.into_inner());
+        let arena = arenas.pop().unwrap_or_else(|| Memory::new(self.plan.bytes));
+        drop(arenas);
+        let mut pointers = vec![arena.pointer(); self.nests.arrays.len()];
+        for (input, array) in inputs.iter().zip(&self.nests.inputs) {
+            pointers[array.0 as usize] = input.pointer();
+        }
+        for (array, place) in &self.plan.places {
+            // SAFETY: the place lies within the arena.
+            pointers[array.0 as usize] = unsafe { arena.pointer().add(place.offset) };
+        }
+        let mut results: BTreeMap<ArrayId, Array> = BTreeMap::new();
+        for array in self.nests.result.arrays() {
+            let given = self.nests.inputs.iter().position(|input| *input == array);
+            let result = match given {
+                Some(at) => inputs[at].clone(),
+                None if results.contains_key(&array) => continue,
+                None => Array::over(self.nests.decl(array), self.result_memory(array)),
+            };
+            pointers[array.0 as usize] = result.pointer();
+            results.insert(array, result);
+        }
+        let failures = Failures::default();
+        let mut failed = None;
+        for step in &self.steps {
+            step.run(Arrays { pointers: &pointers }, &failures, pool);
+            failed = failures.first();
+            if failed.is_some() {
+                break;
+            }
+        }
+        self.arenas.lock().unwrap_or_else(|poison| poison.into_inner()).push(arena);
+        match failed {
+            Some(failure) => Err(self.nests.sites[failure.site.0 as usize].error(failure.value)),
+            None => Ok(output(&self.nests.result, &results)),
+        }
+    }
+}
+
+fn output(outcome: &Outcome, results: &BTreeMap<ArrayId, Array>) -> Output {
+    match outcome {
+        Outcome::Array(array) => Output::Array(results[array].clone()),
+        Outcome::Size(size) => Output::Size(*size),
+        Outcome::Tuple(parts) => Output::Tuple(parts.iter().map(|part| output(part, results)).collect()),
+    }
+}
+
+impl Prepared for Program {
+    fn run(&self, inputs: &[Array]) -> Result<Output, EvalError> {
+        self.run_on(inputs, Pool::global())
+    }
+
+    fn describe(&self) -> String {
+        let mut text = String::new();
+        for step in &self.steps {
+            text += &format!("{step:#?}\n");
+        }
+        text
+    }
+}
+
+/// The steps with three that make a chain as one.
+fn chained(nests: &Nests, kernels: &[Kernel], steps: Vec<Step>, uses: Vec<Use>) -> (Vec<Step>, Vec<Use>) {
+    let outputs = nests.result.arrays();
+    let mut done: Vec<(Step, Use)> = Vec::new();
+    for (at, (step, used)) in steps.into_iter().zip(&uses).enumerate() {
+        done.push((step, used.clone()));
+        let [.., (Step::Product(first), before), (Step::Nest(rows), between), (Step::Product(second), after)] =
+            done.as_slice()
+        else {
+            continue;
+        };
+        let Some(chain) = Chain::of(nests, first, (&kernels[at - 1], rows), second) else { continue };
+        let hidden = chain.hidden();
+        let read_by = |array: ArrayId| uses.iter().filter(|step| step.reads.contains(&array)).count();
+        if hidden.iter().any(|array| outputs.contains(array) || read_by(*array) != 1) {
+            continue;
+        }
+        let mut reads: Vec<ArrayId> =
+            [before, between, after].iter().flat_map(|used| used.reads.clone()).collect();
+        reads.retain(|array| !hidden.contains(array));
+        let joined = Use { reads, writes: after.writes.clone(), in_place: Vec::new() };
+        done.truncate(done.len() - 3);
+        done.push((Step::Chain(Box::new(chain)), joined));
+    }
+    done.into_iter().unzip()
+}
+
+/// What a kernel reads from and writes to memory.
+fn used(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Use {
+    let mut used = Use::default();
+    for member in &kernel.members {
+        used.writes.push(member.array);
+        used.reads.extend(nests.loads(member.body));
+    }
+    let own = used.writes.clone();
+    used.writes.retain(|array| stored.contains(array));
+    used.reads.retain(|array| !own.contains(array));
+    used.reads.sort_unstable();
+    used.reads.dedup();
+    used
+}

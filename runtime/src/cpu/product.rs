@@ -1,0 +1,499 @@
+//! Matrix products: blocks packed for the caches, and a kernel that keeps a tile of the
+//! result in registers (after Goto and van de Geijn, "Anatomy of High-Performance Matrix
+//! Multiplication", 2008).
+//!
+//! An operand is any load whose place is a sum of one offset for its row and one for its
+//! column: transposed and strided views, batches, and the windows of a convolution are
+//! packed as they are. Products are fused into the sums, which run along the inner axis
+//! in blocks of [`DEPTH`], in order, whatever the threads.
+
+use half::{bf16, f16};
+use rtv_semantics::dtype::DType;
+
+use crate::loops::{ArrayId, Axis, Contraction, Kernel, Lin, Nests, Node};
+
+use super::block::Arrays;
+use super::memory::Memory;
+use super::pass::Lane;
+use super::pool::Pool;
+use super::tile::{self, Element};
+
+/// Inner indices of one packed block: a strip of both operands fits the first cache.
+pub const DEPTH: usize = 256;
+/// Rows of one task: with the depth, its share of the left operand fits the second cache.
+const ROWS: usize = 8 * tile::ROWS;
+/// Columns of one task, and of the right operand that is packed at a time.
+const TASK_COLUMNS: usize = 512;
+const COLUMNS: usize = 2048;
+/// Batches from which on each is a task of its own.
+const MANY: usize = 4;
+/// Multiplications that are not worth a second thread.
+const SMALL: usize = 1 << 15;
+
+/// The elements of an operand: `base + first[i] + second[k]`.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    pub array: ArrayId,
+    pub dtype: DType,
+    pub base: i64,
+    pub outer: Vec<i64>,
+    pub inner: Vec<i64>,
+    pub batch: Vec<i64>,
+}
+
+/// `out[z, i, j] = sum(left[z, i, k] * right[z, j, k] for k)`.
+#[derive(Clone, Debug)]
+pub struct Product {
+    pub left: Operand,
+    pub right: Operand,
+    pub out: Target,
+    pub depth: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub array: ArrayId,
+    pub dtype: DType,
+    pub rows: Vec<i64>,
+    pub columns: Vec<i64>,
+    pub batch: Vec<i64>,
+}
+
+/// The product that a kernel is, if its factors are loads from plain places.
+pub fn of_kernel(nests: &Nests, kernel: &Kernel) -> Option<Product> {
+    let Contraction { left, right, rows, columns, batch, inner } = kernel.product.as_ref()?;
+    let left = operand(nests, *left, rows, inner, batch)?;
+    let right = operand(nests, *right, columns, inner, batch)?;
+    let member = &kernel.members[0];
+    let strides = nests.decl(member.array).strides();
+    let stride = |axis: Axis| {
+        let own = member.axes.iter().zip(&strides).filter(|(own, _)| **own == Some(axis));
+        own.map(|(_, stride)| *stride).sum::<i64>()
+    };
+    let out = Target {
+        array: member.array,
+        dtype: nests.decl(member.array).dtype,
+        rows: offsets(nests, rows, &stride),
+        columns: offsets(nests, columns, &stride),
+        batch: offsets(nests, batch, &stride),
+    };
+    Some(Product { depth: left.inner.len(), left, right, out })
+}
+
+fn operand(
+    nests: &Nests,
+    factor: crate::loops::ExprId,
+    outer: &[Axis],
+    inner: &[Axis],
+    batch: &[Axis],
+) -> Option<Operand> {
+    let Node::Load { array, dtype, index } = nests.arena.node(factor) else { return None };
+    let strides = nests.decl(*array).strides();
+    let place = index
+        .iter()
+        .zip(strides)
+        .try_fold(Lin::default(), |sum, (lin, stride)| sum.plus(lin, stride).ok())?;
+    if place.values().next().is_some() {
+        return None;
+    }
+    let stride = |axis: Axis| place.factor(axis);
+    Some(Operand {
+        array: *array,
+        dtype: *dtype,
+        base: place.base,
+        outer: offsets(nests, outer, &stride),
+        inner: offsets(nests, inner, &stride),
+        batch: offsets(nests, batch, &stride),
+    })
+}
+
+/// The offset of each index tuple of the axes, row-major.
+fn offsets(nests: &Nests, axes: &[Axis], stride: &dyn Fn(Axis) -> i64) -> Vec<i64> {
+    axes.iter().fold(vec![0], |before, axis| {
+        let (extent, stride) = (nests.arena.axis_extent(*axis), stride(*axis));
+        before.iter().flat_map(|start| (0..extent).map(move |index| start + index * stride)).collect()
+    })
+}
+
+impl Product {
+    pub fn rows(&self) -> usize {
+        self.out.rows.len()
+    }
+
+    pub fn columns(&self) -> usize {
+        self.out.columns.len()
+    }
+
+    pub fn run(&self, arrays: Arrays, pool: &Pool) {
+        match Lane::of(self.out.dtype) {
+            Lane::F32 => self.run_as::<f32>(arrays, pool),
+            Lane::F64 => self.run_as::<f64>(arrays, pool),
+            Lane::I32 => self.run_as::<i32>(arrays, pool),
+            Lane::I64 => self.run_as::<i64>(arrays, pool),
+            Lane::Bool => unreachable!("invariant: products are of numbers"),
+        }
+    }
+
+    fn run_as<T: Element>(&self, arrays: Arrays, pool: &Pool) {
+        let batches = self.out.batch.len();
+        if batches >= MANY {
+            pool.run(batches, &|z| self.serial::<T>(arrays, z));
+            return;
+        }
+        let small = self.rows() * self.columns() * self.depth < SMALL;
+        for z in 0..batches {
+            if small {
+                self.serial::<T>(arrays, z);
+            } else {
+                self.parallel::<T>(arrays, z, pool);
+            }
+        }
+    }
+
+    /// Elements of the right operand of a batch, packed as a whole.
+    pub fn packed_elements<T: Element>(&self) -> usize {
+        self.columns().next_multiple_of(tile::columns::<T>()) * self.depth
+    }
+
+    /// Packs the right operand of a batch, block by block of the inner axis.
+    pub fn pack_whole<T: Element>(&self, arrays: Arrays, z: usize, packed: *mut T) {
+        let (columns, width) = (self.columns(), tile::columns::<T>());
+        let padded = columns.next_multiple_of(width);
+        for start in (0..self.depth).step_by(DEPTH) {
+            let depth = start..(start + DEPTH).min(self.depth);
+            // SAFETY: the caller's room has all blocks.
+            let block = unsafe { packed.add(start * padded) };
+            for strip in 0..columns.div_ceil(width) {
+                self.pack_right(arrays, z, 0, columns, strip, &depth, block);
+            }
+        }
+    }
+
+    /// Some rows and the first columns of a batch, with sums that end at `deep`; the
+    /// right operand is packed as a whole.
+    pub fn multiply<T: Element>(
+        &self,
+        arrays: Arrays,
+        z: usize,
+        rows: std::ops::Range<usize>,
+        columns: usize,
+        deep: usize,
+        packed: *const T,
+    ) {
+        let mut sums = Sums::<T>::new(self, arrays, z);
+        let padded = self.columns().next_multiple_of(tile::columns::<T>());
+        for start in (0..deep).step_by(DEPTH) {
+            // Blocks are packed for the whole depth, of which a part may be asked for.
+            let whole = (start + DEPTH).min(self.depth) - start;
+            let depth = start..(start + DEPTH).min(deep);
+            // SAFETY: the block is there.
+            let block = unsafe { packed.add(start * padded) };
+            for row in rows.clone().step_by(ROWS) {
+                let range = row..(row + ROWS).min(rows.end);
+                self.task::<T>(
+                    arrays,
+                    z,
+                    range,
+                    (0, columns),
+                    (0, self.columns()),
+                    &depth,
+                    (block, whole),
+                    &sums,
+                );
+            }
+        }
+        sums.finish(self, arrays, z, rows, 0..columns);
+    }
+
+    /// One batch on the caller's thread.
+    fn serial<T: Element>(&self, arrays: Arrays, z: usize) {
+        let packed = tile::Packed::<T>::new(self.packed_elements::<T>());
+        self.pack_whole(arrays, z, packed.pointer());
+        self.multiply(arrays, z, 0..self.rows(), self.columns(), self.depth, packed.pointer());
+    }
+
+    fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
+        let (rows, columns) = (self.rows(), self.columns());
+        let mut sums = Sums::<T>::new(self, arrays, z);
+        let width = tile::columns::<T>();
+        let packed =
+            tile::Packed::<T>::new(DEPTH.min(self.depth) * COLUMNS.min(columns.next_multiple_of(width)));
+        let shared = Shared(packed.pointer());
+        for first in (0..columns).step_by(COLUMNS) {
+            let end = (first + COLUMNS).min(columns);
+            for start in (0..self.depth).step_by(DEPTH) {
+                let depth = start..(start + DEPTH).min(self.depth);
+                let strips = (end - first).div_ceil(width);
+                let together = 8;
+                pool.run(strips.div_ceil(together), &|task| {
+                    for strip in task * together..((task + 1) * together).min(strips) {
+                        self.pack_right(arrays, z, first, end, strip, &depth, shared.pointer());
+                    }
+                });
+                let (down, across) = (rows.div_ceil(ROWS), (end - first).div_ceil(TASK_COLUMNS));
+                pool.run(down * across, &|task| {
+                    let (row, column) = ((task / across) * ROWS, first + (task % across) * TASK_COLUMNS);
+                    let range = row..(row + ROWS).min(rows);
+                    let own = (column, (column + TASK_COLUMNS).min(end));
+                    self.task::<T>(
+                        arrays,
+                        z,
+                        range,
+                        own,
+                        (first, end),
+                        &depth,
+                        (shared.pointer(), depth.len()),
+                        &sums,
+                    );
+                });
+            }
+        }
+        sums.finish(self, arrays, z, 0..rows, 0..columns);
+    }
+
+    /// Packs a strip of columns of the right operand: column by column within an index
+    /// of the inner axis, zeros beyond the last.
+    #[allow(clippy::too_many_arguments)]
+    fn pack_right<T: Element>(
+        &self,
+        arrays: Arrays,
+        z: usize,
+        first: usize,
+        end: usize,
+        strip: usize,
+        depth: &std::ops::Range<usize>,
+        packed: *mut T,
+    ) {
+        let width = tile::columns::<T>();
+        let columns = first + strip * width..(first + (strip + 1) * width).min(end);
+        // SAFETY: there is room for each strip.
+        let into = unsafe {
+            std::slice::from_raw_parts_mut(packed.add(strip * width * depth.len()), width * depth.len())
+        };
+        pack(arrays, &self.right, z, columns, depth.clone(), width, into);
+    }
+
+    /// Adds the products of a block of rows and some columns to the sums.
+    #[allow(clippy::too_many_arguments)]
+    fn task<T: Element>(
+        &self,
+        arrays: Arrays,
+        z: usize,
+        rows: std::ops::Range<usize>,
+        (from, to): (usize, usize),
+        (first, end): (usize, usize),
+        depth: &std::ops::Range<usize>,
+        (packed, packed_deep): (*const T, usize),
+        sums: &Sums<T>,
+    ) {
+        let (height, width, deep) = (tile::ROWS, tile::columns::<T>(), depth.len());
+        let strips = rows.len().div_ceil(height);
+        T::with_room(strips * height * deep, |left| {
+            for strip in 0..strips {
+                let start = rows.start + strip * height;
+                let range = start..(start + height).min(rows.end);
+                let into = &mut left[strip * height * deep..(strip + 1) * height * deep];
+                pack(arrays, &self.left, z, range, depth.clone(), height, into);
+            }
+            for column in (from..to).step_by(width) {
+                debug_assert_eq!((column - first) % width, 0, "tasks take whole strips");
+                // SAFETY: the strip was packed.
+                let right = unsafe {
+                    std::slice::from_raw_parts(packed.add((column - first) * packed_deep), width * deep)
+                };
+                for strip in 0..strips {
+                    let start = rows.start + strip * height;
+                    let count = (height.min(rows.end - start), width.min(end - column));
+                    let left = &left[strip * height * deep..(strip + 1) * height * deep];
+                    // SAFETY: the tile lies within the sums, and no other task has it.
+                    unsafe { sums.add(deep, left, right, start, column, count, depth.start == 0) };
+                }
+            }
+        });
+    }
+}
+
+/// A pointer that tasks share.
+struct Shared<T>(*mut T);
+
+// SAFETY: tasks write disjoint parts, or only read.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn pointer(&self) -> *mut T {
+        self.0
+    }
+}
+
+/// Elements of an operand, `width` of them for each inner index, zeros in place of those
+/// that are not there.
+fn pack<T: Element>(
+    arrays: Arrays,
+    operand: &Operand,
+    z: usize,
+    outer: std::ops::Range<usize>,
+    inner: std::ops::Range<usize>,
+    width: usize,
+    into: &mut [T],
+) {
+    macro_rules! from {
+        ($t:ty, $f:expr) => {{
+            let memory = arrays.pointer(operand.array).cast::<$t>();
+            let memory = memory.wrapping_offset((operand.base + operand.batch[z]) as isize);
+            // SAFETY: offsets lie within the array.
+            unsafe { pack_from(memory, &operand.outer[outer], &operand.inner[inner], width, into, $f) }
+        }};
+    }
+    match operand.dtype {
+        DType::F32 => from!(f32, |x: f32| T::from_f64_bits(x.into())),
+        DType::F64 => from!(f64, |x: f64| T::from_f64_bits(x)),
+        DType::F16 => from!(f16, |x: f16| T::from_f64_bits(x.to_f64())),
+        DType::BF16 => from!(bf16, |x: bf16| T::from_f64_bits(x.to_f64())),
+        DType::I32 => from!(i32, |x: i32| T::from_i64(x.into())),
+        DType::I64 => from!(i64, |x: i64| T::from_i64(x)),
+        DType::I16 => from!(i16, |x: i16| T::from_i64(x.into())),
+        DType::I8 => from!(i8, |x: i8| T::from_i64(x.into())),
+        DType::U8 | DType::Bool => from!(u8, |x: u8| T::from_i64(x.into())),
+    }
+}
+
+unsafe fn pack_from<S: Copy, T: Element>(
+    memory: *const S,
+    outer: &[i64],
+    inner: &[i64],
+    width: usize,
+    into: &mut [T],
+    convert: impl Fn(S) -> T,
+) {
+    let contiguous = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    if outer.len() < width {
+        into.fill(T::ZERO);
+    }
+    // SAFETY, for all of it: the caller's.
+    unsafe {
+        if contiguous(outer) && outer.len() == width {
+            let memory = memory.wrapping_offset(outer[0] as isize);
+            for (k, offset) in inner.iter().enumerate() {
+                let from = std::slice::from_raw_parts(memory.wrapping_offset(*offset as isize), width);
+                let into = &mut into[k * width..(k + 1) * width];
+                for i in 0..width {
+                    into[i] = convert(from[i]);
+                }
+            }
+        } else if contiguous(inner) {
+            for (i, start) in outer.iter().enumerate() {
+                let from = memory.wrapping_offset((start + inner[0]) as isize);
+                let from = std::slice::from_raw_parts(from, inner.len());
+                for (k, x) in from.iter().enumerate() {
+                    into[k * width + i] = convert(*x);
+                }
+            }
+        } else {
+            for (k, offset) in inner.iter().enumerate() {
+                for (i, start) in outer.iter().enumerate() {
+                    into[k * width + i] = convert(*memory.wrapping_offset((start + offset) as isize));
+                }
+            }
+        }
+    }
+}
+
+/// Where sums are kept: in the result, if its elements are those of the kernel and lie
+/// row by row, else beside it until they are complete.
+struct Sums<T> {
+    pointer: *mut T,
+    /// Elements from one row to the next.
+    stride: usize,
+    beside: Option<Memory>,
+    columns: usize,
+}
+
+// SAFETY: tasks add to disjoint tiles.
+unsafe impl<T> Sync for Sums<T> {}
+
+impl<T: Element> Sums<T> {
+    fn new(product: &Product, arrays: Arrays, z: usize) -> Sums<T> {
+        let (rows, columns) = (&product.out.rows, &product.out.columns);
+        let even =
+            |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0]);
+        let in_rows = columns.windows(2).all(|pair| pair[1] == pair[0] + 1) && even(rows);
+        if product.out.dtype == T::DTYPE && in_rows {
+            let memory = arrays.pointer(product.out.array).cast::<T>();
+            let stride = if rows.len() > 1 { (rows[1] - rows[0]) as usize } else { columns.len() };
+            let pointer = memory.wrapping_offset(product.out.batch[z] as isize);
+            return Sums { pointer, stride, beside: None, columns: columns.len() };
+        }
+        let beside = Memory::new(rows.len() * columns.len() * size_of::<T>());
+        Sums {
+            pointer: beside.pointer().cast(),
+            stride: columns.len(),
+            beside: Some(beside),
+            columns: columns.len(),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    unsafe fn add(
+        &self,
+        deep: usize,
+        left: &[T],
+        right: &[T],
+        row: usize,
+        column: usize,
+        count: (usize, usize),
+        first: bool,
+    ) {
+        // SAFETY: the caller's.
+        unsafe {
+            let into = self.pointer.wrapping_add(row * self.stride + column);
+            T::tile(deep, left.as_ptr(), right.as_ptr(), into, self.stride, count, first);
+        }
+    }
+
+    /// Brings complete sums to their places.
+    fn finish(
+        &mut self,
+        product: &Product,
+        arrays: Arrays,
+        z: usize,
+        rows: std::ops::Range<usize>,
+        columns: std::ops::Range<usize>,
+    ) {
+        // A sum of nothing is 0, whatever was in the memory.
+        if product.depth == 0 {
+            for row in rows.clone() {
+                // SAFETY: the row lies within the sums.
+                unsafe { std::slice::from_raw_parts_mut(self.pointer.add(row * self.stride), self.columns) }
+                    .fill(T::ZERO);
+            }
+        }
+        if self.beside.is_none() {
+            return;
+        }
+        macro_rules! into {
+            ($t:ty, $f:expr) => {{
+                let memory = arrays.pointer(product.out.array).cast::<$t>();
+                for row in rows {
+                    for column in columns.clone() {
+                        let at = product.out.batch[z] + product.out.rows[row] + product.out.columns[column];
+                        // SAFETY: the element lies within the array, the sum beside it.
+                        unsafe {
+                            *memory.offset(at as isize) = $f(*self.pointer.add(row * self.stride + column))
+                        };
+                    }
+                }
+            }};
+        }
+        match product.out.dtype {
+            DType::F32 => into!(f32, |x: T| x.to_f64() as f32),
+            DType::F64 => into!(f64, |x: T| x.to_f64()),
+            DType::F16 => into!(f16, |x: T| f16::from_f32(x.to_f64() as f32)),
+            DType::BF16 => into!(bf16, |x: T| bf16::from_f32(x.to_f64() as f32)),
+            DType::I32 => into!(i32, |x: T| x.to_i64() as i32),
+            DType::I64 => into!(i64, |x: T| x.to_i64()),
+            DType::I16 => into!(i16, |x: T| x.to_i64() as i16),
+            DType::I8 => into!(i8, |x: T| x.to_i64() as i8),
+            DType::U8 | DType::Bool => into!(u8, |x: T| x.to_i64() as u8),
+        }
+    }
+}

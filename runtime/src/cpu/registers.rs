@@ -1,0 +1,212 @@
+//! Dimensions that are one, and registers that serve again.
+
+use std::collections::HashMap;
+
+use crate::loops::ArrayId;
+
+use super::pass::{Accumulator, Address, Buffer, Extent, Into, Nest, Op, Reg, Src};
+
+/// Joins dimensions that every address runs through as through one.
+pub fn merge_dims(nest: &mut Nest) {
+    let mut at = 0;
+    while at + 1 < nest.dims.len() {
+        // Rows stay rows, and lanes of columns stay lanes. Where nothing is reduced, the
+        // lanes may take the rows in.
+        let plain = nest.passes.len() == 1 && nest.passes[0].accumulators.is_empty() && nest.after.is_empty();
+        let free = plain && nest.passes[0].before.is_empty();
+        let across = at + 1 == nest.outer && !free;
+        let lanes = nest.lane != nest.dims.len() - 1 && (at == nest.lane || at + 1 == nest.lane);
+        let (Extent::Constant(first), Extent::Constant(second)) = (&nest.dims[at], &nest.dims[at + 1]) else {
+            at += 1;
+            continue;
+        };
+        let (first, second) = (*first, *second);
+        let mut fits = !across && !lanes && first.checked_mul(second).is_some();
+        each_address(nest, &mut |address| {
+            fits &= address.factors[at] == address.factors[at + 1].wrapping_mul(second);
+        });
+        if !fits {
+            at += 1;
+            continue;
+        }
+        each_address(nest, &mut |address| {
+            address.factors.remove(at);
+        });
+        nest.dims[at + 1] = Extent::Constant(first * second);
+        nest.dims.remove(at);
+        nest.outer -= usize::from(at < nest.outer);
+        nest.lane -= usize::from(at < nest.lane);
+        at = at.saturating_sub(1);
+    }
+}
+
+fn each_address(nest: &mut Nest, visit: &mut dyn FnMut(&mut Address)) {
+    for dim in &mut nest.dims {
+        if let Extent::Ragged(address) = dim {
+            visit(address);
+        }
+    }
+    for pass in &mut nest.passes {
+        pass.before.iter_mut().chain(&mut pass.code).for_each(|op| addresses(op, visit));
+        for accumulator in &mut pass.accumulators {
+            if let Into::Array { address, .. } = &mut accumulator.into {
+                visit(address);
+            }
+        }
+    }
+    nest.after.iter_mut().for_each(|op| addresses(op, visit));
+}
+
+fn addresses(op: &mut Op, visit: &mut dyn FnMut(&mut Address)) {
+    match op {
+        Op::Index { address, .. } | Op::Store { address, .. } => visit(address),
+        Op::Load { address, checks, .. } => {
+            visit(address);
+            checks.iter_mut().for_each(|check| visit(&mut check.index));
+        }
+        _ => {}
+    }
+}
+
+/// Results that may be written over an array: it is read only at the place that is
+/// written, and the write is the last step that the row, or the block, takes.
+pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
+    let mut pairs = Vec::new();
+    for (at, pass) in nest.passes.iter().enumerate() {
+        let Some(Op::Store { buffer: Buffer::Array(new), dtype, address, .. }) = pass.code.last() else {
+            continue;
+        };
+        let later = nest.passes[at + 1..].iter().flat_map(|pass| pass.before.iter().chain(&pass.code));
+        let later: Vec<&Op> = later.chain(&nest.after).collect();
+        for op in &pass.code {
+            let Op::Load { buffer: Buffer::Array(old), .. } = op else { continue };
+            let same = |op: &Op| match op {
+                Op::Load { buffer, dtype: of, address: from, checks, .. }
+                    if *buffer == Buffer::Array(*old) =>
+                {
+                    of.bits() == dtype.bits() && from == address && checks.is_empty()
+                }
+                Op::Gather { buffer, .. } => *buffer != Buffer::Array(*old),
+                _ => true,
+            };
+            let unread = |op: &&Op| match op {
+                Op::Load { buffer, .. } | Op::Gather { buffer, .. } => *buffer != Buffer::Array(*old),
+                _ => true,
+            };
+            // What is read once a row is read at another place than the block.
+            let before = nest.passes.iter().flat_map(|pass| &pass.before).collect::<Vec<_>>();
+            let earlier = nest.passes[..=at].iter().flat_map(|pass| &pass.code);
+            let fits = earlier.clone().all(same) && later.iter().all(unread) && before.iter().all(unread);
+            if fits && new != old && !pairs.contains(&(*new, *old)) {
+                pairs.push((*new, *old));
+            }
+        }
+    }
+    pairs
+}
+
+/// Gives registers anew, so that one whose value is used up serves again; never for the
+/// result of the step that uses it up.
+pub fn allocate(nest: &mut Nest) {
+    let mut most = 0;
+    for pass in &mut nest.passes {
+        most = most.max(allocate_code(&mut pass.before, &mut []));
+        most = most.max(allocate_code(&mut pass.code, &mut pass.accumulators));
+    }
+    nest.registers = most.max(allocate_code(&mut nest.after, &mut []));
+}
+
+fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
+    let mut last: HashMap<Reg, usize> = HashMap::new();
+    for (at, op) in code.iter_mut().enumerate() {
+        sources(op, &mut |src| {
+            if let Src::Reg(reg) = src {
+                last.insert(*reg, at);
+            }
+        });
+    }
+    for accumulator in accumulators.iter() {
+        if let Src::Reg(reg) = accumulator.src {
+            last.insert(reg, code.len());
+        }
+    }
+    let (mut home, mut free, mut count): (HashMap<Reg, Reg>, Vec<Reg>, Reg) = (HashMap::new(), Vec::new(), 0);
+    for (at, op) in code.iter_mut().enumerate() {
+        let mut used = Vec::new();
+        sources(op, &mut |src| {
+            if let Src::Reg(reg) = src {
+                used.push(*reg);
+                *reg = home[reg];
+            }
+        });
+        if let Some(dst) = destination(op) {
+            let new = free.pop().unwrap_or_else(|| {
+                count += 1;
+                count - 1
+            });
+            home.insert(*dst, new);
+            let old = *dst;
+            *dst = new;
+            // Nobody reads it: it is free again at once.
+            if !last.contains_key(&old) {
+                free.push(new);
+            }
+        }
+        used.sort_unstable();
+        used.dedup();
+        free.extend(used.iter().filter(|reg| last[reg] == at).map(|reg| home[reg]));
+    }
+    for accumulator in accumulators {
+        if let Src::Reg(reg) = &mut accumulator.src {
+            *reg = home[reg];
+        }
+    }
+    usize::from(count)
+}
+
+fn destination(op: &mut Op) -> Option<&mut Reg> {
+    match op {
+        Op::Index { dst, .. }
+        | Op::Load { dst, .. }
+        | Op::Gather { dst, .. }
+        | Op::Check { dst, .. }
+        | Op::Unary { dst, .. }
+        | Op::Binary { dst, .. }
+        | Op::Select { dst, .. }
+        | Op::Cast { dst, .. }
+        | Op::Narrow { dst, .. }
+        | Op::Table { dst, .. } => Some(dst),
+        Op::Store { .. } | Op::Require { .. } | Op::Save { .. } => None,
+    }
+}
+
+fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
+    match op {
+        Op::Index { .. } => {}
+        Op::Load { mask, .. } => mask.iter_mut().for_each(visit),
+        Op::Gather { index, .. } => visit(index),
+        Op::Store { src, .. } | Op::Save { src, .. } => visit(src),
+        Op::Check { index, mask, .. } => {
+            visit(index);
+            mask.iter_mut().for_each(visit);
+        }
+        Op::Require { cond, mask, .. } => {
+            visit(cond);
+            mask.iter_mut().for_each(visit);
+        }
+        Op::Unary { a, .. } | Op::Cast { a, .. } | Op::Narrow { a, .. } => visit(a),
+        Op::Binary { a, b, .. } => {
+            visit(a);
+            visit(b);
+        }
+        Op::Select { cond, a, b, .. } => {
+            visit(cond);
+            visit(a);
+            visit(b);
+        }
+        Op::Table { args, mask, .. } => {
+            args.iter_mut().for_each(&mut *visit);
+            mask.iter_mut().for_each(visit);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! A tile of a matrix product in registers: six rows by two vectors.
+
+use std::cell::RefCell;
+
+use rtv_semantics::dtype::DType;
+
+use super::memory::Memory;
+
+/// Rows of a tile: with two vectors each, twelve of the sixteen registers.
+pub const ROWS: usize = 6;
+/// Bytes of a row of a tile.
+const BYTES: usize = 64;
+
+/// Columns of a tile.
+pub const fn columns<T>() -> usize {
+    BYTES / size_of::<T>()
+}
+
+/// Memory for packed elements.
+pub struct Packed<T> {
+    memory: Memory,
+    of: std::marker::PhantomData<T>,
+}
+
+impl<T> Packed<T> {
+    pub fn new(elements: usize) -> Packed<T> {
+        Packed { memory: Memory::new(elements * size_of::<T>()), of: std::marker::PhantomData }
+    }
+
+    pub fn pointer(&self) -> *mut T {
+        self.memory.pointer().cast()
+    }
+}
+
+thread_local! {
+    static LEFT: RefCell<Memory> = RefCell::new(Memory::new(0));
+}
+
+/// What matrices are multiplied in.
+pub trait Element: Copy + Send + Sync + 'static {
+    const ZERO: Self;
+    const DTYPE: DType;
+
+    fn from_f64_bits(x: f64) -> Self;
+    fn from_i64(x: i64) -> Self;
+    fn to_f64(self) -> f64;
+    fn to_i64(self) -> i64;
+
+    /// `c + a * b`, rounded once.
+    fn fused(a: Self, b: Self, c: Self) -> Self;
+    fn plus(self, other: Self) -> Self;
+
+    /// Adds `deep` products for each element of a tile of at most `ROWS` rows; instead of
+    /// adding, writes them if they are the `first`.
+    ///
+    /// # Safety
+    /// `left` has `ROWS` and `right` has `columns` elements for each product; `into` has
+    /// `count` rows and columns, `stride` apart.
+    unsafe fn tile(
+        deep: usize,
+        left: *const Self,
+        right: *const Self,
+        into: *mut Self,
+        stride: usize,
+        count: (usize, usize),
+        first: bool,
+    );
+
+    /// Room of this thread for packed elements.
+    fn with_room<R>(elements: usize, work: impl FnOnce(&mut [Self]) -> R) -> R {
+        LEFT.with(|room| {
+            let mut own = Memory::new(0);
+            let mut shared = room.try_borrow_mut();
+            let memory = match &mut shared {
+                Ok(memory) => &mut **memory,
+                Err(_) => &mut own,
+            };
+            memory.grow(elements * size_of::<Self>());
+            // SAFETY: the memory is that large, aligned, and zeros are elements.
+            work(unsafe { std::slice::from_raw_parts_mut(memory.pointer().cast(), elements) })
+        })
+    }
+}
+
+/// The tile by plain loops: for the types without a kernel of their own, and everywhere.
+#[inline(always)]
+unsafe fn plain<T: Element, const COLUMNS: usize>(
+    deep: usize,
+    left: *const T,
+    right: *const T,
+) -> [[T; COLUMNS]; ROWS] {
+    let mut sums = [[T::ZERO; COLUMNS]; ROWS];
+    for k in 0..deep {
+        // SAFETY: the caller's.
+        let (a, b) = unsafe {
+            (&*left.add(k * ROWS).cast::<[T; ROWS]>(), &*right.add(k * COLUMNS).cast::<[T; COLUMNS]>())
+        };
+        for i in 0..ROWS {
+            for j in 0..COLUMNS {
+                sums[i][j] = T::fused(a[i], b[j], sums[i][j]);
+            }
+        }
+    }
+    sums
+}
+
+/// Brings a tile to its place.
+#[inline(always)]
+unsafe fn put<T: Element, const COLUMNS: usize>(
+    sums: &[[T; COLUMNS]; ROWS],
+    into: *mut T,
+    stride: usize,
+    (rows, columns): (usize, usize),
+    first: bool,
+) {
+    for (i, sums) in sums.iter().enumerate().take(rows) {
+        // SAFETY: the caller's.
+        let into = unsafe { std::slice::from_raw_parts_mut(into.add(i * stride), columns) };
+        for (into, sum) in into.iter_mut().zip(sums) {
+            *into = if first { *sum } else { into.plus(*sum) };
+        }
+    }
+}
+
+macro_rules! element {
+    ($t:ty, $dtype:expr, $avx2:ident, $fused:expr, $plus:expr) => {
+        impl Element for $t {
+            const ZERO: $t = 0 as $t;
+            const DTYPE: DType = $dtype;
+
+            fn from_f64_bits(x: f64) -> $t {
+                x as $t
+            }
+
+            fn from_i64(x: i64) -> $t {
+                x as $t
+            }
+
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+
+            fn to_i64(self) -> i64 {
+                self as i64
+            }
+
+            #[inline(always)]
+            fn fused(a: $t, b: $t, c: $t) -> $t {
+                $fused(a, b, c)
+            }
+
+            #[inline(always)]
+            fn plus(self, other: $t) -> $t {
+                $plus(self, other)
+            }
+
+            unsafe fn tile(
+                deep: usize,
+                left: *const $t,
+                right: *const $t,
+                into: *mut $t,
+                stride: usize,
+                count: (usize, usize),
+                first: bool,
+            ) {
+                #[cfg(target_arch = "x86_64")]
+                if super::has_avx2() {
+                    // SAFETY: the features are there; the rest is the caller's.
+                    return unsafe { $avx2(deep, left, right, into, stride, count, first) };
+                }
+                // SAFETY: the caller's.
+                unsafe {
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    put(&sums, into, stride, count, first);
+                }
+            }
+        }
+    };
+}
+
+element!(f32, DType::F32, tile_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
+element!(f64, DType::F64, tile_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
+element!(i32, DType::I32, tile_i32, |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)), i32::wrapping_add);
+element!(i64, DType::I64, tile_i64, |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)), i64::wrapping_add);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{ROWS, columns, plain, put};
+    use std::arch::x86_64::*;
+
+    macro_rules! float_tile {
+        ($name:ident, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident, $zero:ident, $fma:ident, $add:ident) => {
+            #[target_feature(enable = "avx2,fma")]
+            pub unsafe fn $name(
+                deep: usize,
+                left: *const $t,
+                right: *const $t,
+                into: *mut $t,
+                stride: usize,
+                count: (usize, usize),
+                first: bool,
+            ) {
+                const COLUMNS: usize = columns::<$t>();
+                // SAFETY, for all of it: the caller's.
+                unsafe {
+                    let mut sums: [[$vector; 2]; ROWS] = [[$zero(); 2]; ROWS];
+                    let (mut a, mut b) = (left, right);
+                    for _ in 0..deep {
+                        let (b0, b1) = ($load(b), $load(b.add($lanes)));
+                        for i in 0..ROWS {
+                            let a = $set1(*a.add(i));
+                            sums[i][0] = $fma(a, b0, sums[i][0]);
+                            sums[i][1] = $fma(a, b1, sums[i][1]);
+                        }
+                        (a, b) = (a.add(ROWS), b.add(COLUMNS));
+                    }
+                    if count == (ROWS, COLUMNS) {
+                        for (i, sums) in sums.iter().enumerate() {
+                            let into = into.add(i * stride);
+                            for (half, sum) in sums.iter().enumerate() {
+                                let into = into.add(half * $lanes);
+                                $store(into, if first { *sum } else { $add($load(into), *sum) });
+                            }
+                        }
+                        return;
+                    }
+                    let mut plain = [[0 as $t; COLUMNS]; ROWS];
+                    for (plain, sums) in plain.iter_mut().zip(&sums) {
+                        $store(plain.as_mut_ptr(), sums[0]);
+                        $store(plain.as_mut_ptr().add($lanes), sums[1]);
+                    }
+                    put(&plain, into, stride, count, first);
+                }
+            }
+        };
+    }
+
+    float_tile!(
+        tile_f32,
+        f32,
+        __m256,
+        8,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_set1_ps,
+        _mm256_setzero_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps
+    );
+    float_tile!(
+        tile_f64,
+        f64,
+        __m256d,
+        4,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_set1_pd,
+        _mm256_setzero_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd
+    );
+
+    macro_rules! plain_tile {
+        ($name:ident, $t:ty) => {
+            #[target_feature(enable = "avx2")]
+            pub unsafe fn $name(
+                deep: usize,
+                left: *const $t,
+                right: *const $t,
+                into: *mut $t,
+                stride: usize,
+                count: (usize, usize),
+                first: bool,
+            ) {
+                // SAFETY: the caller's.
+                unsafe {
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    put(&sums, into, stride, count, first);
+                }
+            }
+        };
+    }
+
+    plain_tile!(tile_i32, i32);
+    plain_tile!(tile_i64, i64);
+}
+
+#[cfg(target_arch = "x86_64")]
+use x86::{tile_f32, tile_f64, tile_i32, tile_i64};

@@ -1,0 +1,164 @@
+//! Loop nests: a program at concrete shapes as a list of arrays, each defined by one
+//! scalar expression over its axes.
+//!
+//! This is the level on which programs are fused and the one that every backend runs.
+//! Calls, `let`s, views, broadcasting and tuples are gone: a view is an index map of a
+//! load, an operator is the expression of its body. Reductions stand at the top of a
+//! definition only. Nothing here knows of vectors, threads or memory.
+//!
+//! Invariants: a definition reads inputs and arrays defined before it; each index of a
+//! load lies in its axis, by its range or by a [`Node::Checked`]; where a run fails,
+//! the site says so in the words of the reference evaluator.
+
+mod expr;
+mod extract;
+mod fuse;
+mod lin;
+mod lower;
+
+use std::sync::Arc;
+
+use rtv_semantics::diag::Span;
+use rtv_semantics::dtype::DType;
+use rtv_semantics::eval::{EvalError, Frame, codes};
+use rtv_semantics::term::ErrorClass;
+
+pub use expr::{Arena, ArrayId, Constant, ExprId, Inlined, Node, Rewrite, SiteId};
+pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse};
+pub use lin::{Atom, Axis, Lin, Overflow};
+pub use lower::lower;
+
+/// A program as loop nests.
+#[derive(Clone, Debug)]
+pub struct Nests {
+    pub arena: Arena,
+    pub arrays: Vec<ArrayDecl>,
+    /// The arrays of the arguments, in their order.
+    pub inputs: Vec<ArrayId>,
+    /// In an order in which each reads only what stands before it.
+    pub defs: Vec<Def>,
+    pub result: Outcome,
+    pub sites: Vec<Site>,
+}
+
+/// Row-major, without gaps.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrayDecl {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+}
+
+impl ArrayDecl {
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Bytes of one element in memory.
+    pub fn width(&self) -> usize {
+        (self.dtype.bits() as usize).div_ceil(8)
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.elements() * self.width()
+    }
+
+    /// Elements from one index of an axis to the next.
+    pub fn strides(&self) -> Vec<i64> {
+        let mut strides = vec![1i64; self.shape.len()];
+        for axis in (1..self.shape.len()).rev() {
+            strides[axis - 1] = strides[axis] * self.shape[axis] as i64;
+        }
+        strides
+    }
+}
+
+/// `array[axes] = body`, for all indices.
+#[derive(Clone, Debug)]
+pub struct Def {
+    pub array: ArrayId,
+    pub axes: Vec<Axis>,
+    pub body: ExprId,
+}
+
+/// What the program returns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    Array(ArrayId),
+    Size(i128),
+    Tuple(Vec<Outcome>),
+}
+
+impl Outcome {
+    pub fn arrays(&self) -> Vec<ArrayId> {
+        match self {
+            Outcome::Array(array) => vec![*array],
+            Outcome::Size(_) => Vec::new(),
+            Outcome::Tuple(parts) => parts.iter().flat_map(Outcome::arrays).collect(),
+        }
+    }
+}
+
+/// A place where a run can fail, with the calls around it.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub kind: SiteKind,
+    /// The place in the user's text.
+    pub span: Span,
+    pub trace: Vec<Frame>,
+}
+
+#[derive(Clone, Debug)]
+pub enum SiteKind {
+    Index { axis: usize, extent: i64 },
+    IntegerDivision,
+    SizeDivision,
+    Requires { class: ErrorClass, text: Arc<str>, of: Arc<str> },
+}
+
+impl Site {
+    /// The error of a run that failed here, at `value` (the index that is out of range).
+    pub fn error(&self, value: i64) -> EvalError {
+        let (class, code, message) = match &self.kind {
+            SiteKind::Index { axis, extent } => (
+                ErrorClass::Index,
+                codes::INDEX,
+                format!("index {value} is out of range for axis {axis} of extent {extent}"),
+            ),
+            SiteKind::IntegerDivision => {
+                (ErrorClass::Arithmetic, codes::ARITHMETIC, "integer division by zero".to_string())
+            }
+            SiteKind::SizeDivision => {
+                (ErrorClass::Arithmetic, codes::ARITHMETIC, "size divided by zero".to_string())
+            }
+            SiteKind::Requires { class, text, of } => {
+                (*class, codes::REQUIRES, format!("precondition `{text}` of `{of}` does not hold"))
+            }
+        };
+        EvalError { class: Some(class), code, message, span: self.span, trace: self.trace.clone() }
+    }
+}
+
+impl Nests {
+    pub fn decl(&self, array: ArrayId) -> &ArrayDecl {
+        &self.arrays[array.0 as usize]
+    }
+
+    /// The offset of an element as a linear form, row-major.
+    pub fn address(&self, arena: &mut Arena, array: ArrayId, index: &[Lin]) -> Lin {
+        let strides = self.decl(array).strides();
+        index.iter().zip(strides).fold(Lin::default(), |sum, (lin, stride)| arena.sum(&sum, lin, stride))
+    }
+
+    /// The arrays an expression loads from.
+    pub fn loads(&self, root: ExprId) -> Vec<ArrayId> {
+        let mut arrays = Vec::new();
+        self.arena.walk(root, &mut |id| {
+            if let Node::Load { array, .. } = self.arena.node(id)
+                && !arrays.contains(array)
+            {
+                arrays.push(*array);
+            }
+        });
+        arrays
+    }
+}
