@@ -7,10 +7,10 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::loops::Monoid;
 use half::{bf16, f16};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Scalar, Value};
-use rtv_semantics::term::Monoid;
 
 use crate::loops::{ArrayId, SiteId};
 
