@@ -52,7 +52,7 @@ fn reductions(dtype: DType, a: &Size, b: &Size) -> Vec<Term> {
     let mut add = |binders: Vec<Binder>, index: &Size| {
         let body = Term::read(x.clone(), vec![Term::size(index.clone(), span())], span());
         for op in [Monoid::Sum, Monoid::Max] {
-            all.push(Term::reduce(op.clone(), binders.clone(), body.clone(), span()));
+            all.push(Term::reduce(op, binders.clone(), body.clone(), span()));
         }
     };
     for extent in &single {
