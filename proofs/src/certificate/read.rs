@@ -527,7 +527,9 @@ impl<'r> Words<'r> {
         let closed = free_syms(&element).is_empty()
             && free_vars(&element).iter().all(|var| params.iter().any(|(param, _)| param == var));
         let Form::Lit(lit) = identity.form().clone() else { return None };
-        if params.len() != 2 || !closed || scalar_dtype(&identity) != Some(dtype) {
+        // The evaluator tells variables apart by their ids alone.
+        let apart = matches!(params.as_slice(), [(a, _), (b, _)] if a.id != b.id);
+        if !apart || !closed || scalar_dtype(&identity) != Some(dtype) {
             return None;
         }
         let combine = Instance {
