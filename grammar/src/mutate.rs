@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{
     Arg, Args, Arrow, Binder, Block, Clause, Def, DefKind, Dim, Element, Else, Expr, ExprKind, Generic,
-    Ident, IndexItem, Item, ItemKind, Mode, Rule, RuleClause, Splat, Stmt, StmtKind, Type, TypeKind,
+    Ident, IndexItem, Item, ItemKind, Mode, Param, Rule, RuleClause, Splat, Stmt, StmtKind, Type, TypeKind,
 };
-use crate::print::{print_expr, print_item};
-use slips::{relaxed, slips, steps, swapped, wider_class};
+use crate::print::{print_expr, print_item, print_type};
+use slips::{relaxed, slips, steps, swapped, whole, wider_class};
 
 /// An item with one mistake.
 #[derive(Clone, PartialEq, Debug)]
@@ -72,7 +72,7 @@ pub fn mutants(item: &Item) -> Vec<Mutant> {
     let mut found = Vec::new();
     for number in 0.. {
         let mut item = item.clone();
-        let mut walk = Walk { left: number, made: None };
+        let mut walk = Walk { left: number, made: None, alike: BTreeMap::new() };
         walk.item(&mut item);
         let Some((slip, change)) = walk.made else { break };
         if seen.insert(print_item(&item)) {
@@ -89,6 +89,8 @@ pub fn mutants(item: &Item) -> Vec<Mutant> {
 struct Walk {
     left: usize,
     made: Option<(Slip, String)>,
+    /// On the right side of a rule: each parameter, and the others of its type.
+    alike: BTreeMap<String, Vec<String>>,
 }
 
 impl Walk {
@@ -136,7 +138,24 @@ impl Walk {
             rule.arrow = Arrow::Both;
         }
         self.expr(&mut rule.lhs);
+        // Not on the left side: that would be the same mistake seen from there.
+        self.alike = alike(&rule.params);
+        if self.is_of_parameters(&rule.rhs) {
+            for (slip, other) in whole(&rule.rhs) {
+                self.put(slip, &mut rule.rhs, other, print_expr);
+            }
+        }
         self.expr(&mut rule.rhs);
+    }
+
+    /// Whether nothing inside can be mistaken: a parameter, or a call of parameters alone.
+    fn is_of_parameters(&self, expr: &Expr) -> bool {
+        let is_parameter =
+            |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if self.alike.contains_key(name));
+        match &expr.kind {
+            ExprKind::Call { args: Args::List(list), .. } => list.iter().all(|arg| is_parameter(&arg.value)),
+            _ => is_parameter(expr),
+        }
     }
 
     fn def(&mut self, def: &mut Def) {
@@ -255,6 +274,12 @@ impl Walk {
         for (slip, other) in slips(expr) {
             self.put(slip, expr, other, print_expr);
         }
+        if let ExprKind::Name(name) = &expr.kind {
+            for other in self.alike.get(name).cloned().unwrap_or_default() {
+                let other = Expr { kind: ExprKind::Name(other), span: expr.span };
+                self.put(Slip::Swapped, expr, other, print_expr);
+            }
+        }
         match &mut expr.kind {
             ExprKind::Unary { arg, .. } => self.expr(arg),
             ExprKind::Binary { lhs, rhs, .. } => {
@@ -339,6 +364,17 @@ impl Walk {
             }
         }
     }
+}
+
+/// Each parameter of a rule, and the others of its type.
+fn alike(params: &[Param]) -> BTreeMap<String, Vec<String>> {
+    let others = |param: &Param| {
+        let of_its_type = print_type(&param.ty);
+        let same =
+            |other: &&Param| other.name.name != param.name.name && print_type(&other.ty) == of_its_type;
+        params.iter().filter(same).map(|other| other.name.name.clone()).collect()
+    };
+    params.iter().map(|param| (param.name.name.clone(), others(param))).collect()
 }
 
 /// A `requires` that lost its only condition says nothing.

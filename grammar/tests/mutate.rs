@@ -60,6 +60,27 @@ fn axes_and_arguments_change_places() {
 }
 
 #[test]
+fn a_parameter_on_the_right_side_is_mistaken() {
+    let found = changes("rule r[*S, T: any](x: T[*S], y: T[*S], z: bool[*S]) { where(z, x, x) => x }");
+    let wanted = [
+        "`=>` becomes `<=>`",
+        "`where(z, x, x)` becomes `z`",
+        "`z, x, x` becomes `x, z, x`",
+        "`x` becomes `x + 1`",
+        "`x` becomes `-x`",
+        "`x` becomes `zeros_like(x)`",
+        "`x` becomes `flip(x, 0)`",
+        "`x` becomes `y`",
+    ];
+    assert_eq!(found, wanted);
+    let found = changes("rule r[*S, T: num](x: T[*S]) { relu(relu(x)) => relu(x) }");
+    assert!(found.contains(&"`relu(x)` becomes `-relu(x)`".to_string()), "{found:#?}");
+    let found = changes("rule r[N, T: any](x: T[N], a: size, b: size) { x[a:b] => x[a:] }");
+    assert!(found.contains(&"`a` becomes `b`".to_string()), "{found:#?}");
+    assert!(!found.contains(&"`b` becomes `a`".to_string()), "{found:#?}");
+}
+
+#[test]
 fn tests_are_not_mistaken() {
     assert!(changes("test t { assert 1 + 1 == 2 }").is_empty());
 }

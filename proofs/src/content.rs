@@ -200,7 +200,7 @@ mod tests {
             let Some((name, _)) = subject(item) else { continue };
             let Some(dtypes) = dtype_choices(item) else { continue };
             recording.1.lock().expect("no panic before").clear();
-            for ranks in [Ranks::Opaque, Ranks::Fixed(2)] {
+            for ranks in [Ranks::Opaque, Ranks::Uniform, Ranks::Fixed(2)] {
                 // What does not type has been looked up all the same.
                 let _ = instances(item, &defs, &Guessing, &BTreeSet::new(), &with_ranks(&dtypes[..1], ranks));
             }

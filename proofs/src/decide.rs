@@ -2,7 +2,7 @@
 
 use crate::certificate::{Certificate, Certified};
 use crate::check::{Checker, Stage};
-use crate::choices::{choice_text, dtype_choices, unusual, with_ranks};
+use crate::choices::{dtype_choices, instance_text, unusual, with_ranks};
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
 use crate::discharge::{Discharged, holds_alike, is_precondition};
@@ -11,6 +11,7 @@ use crate::facets::{Effort, Facets};
 use crate::field::{Fingerprints, fingerprints};
 use crate::instances::{TESTED_RANKS, depends_on_rank, instances, later, ranked, too_many};
 use crate::module::Module;
+use crate::ranks::{Sufficient, sufficient};
 use crate::recheck::Why;
 use crate::refute::{Trial, draw, judge};
 use crate::replay::replay;
@@ -121,6 +122,8 @@ struct Instances {
     samples: Vec<Arc<Claim>>,
     /// Why nothing is to be proved.
     open: Option<(Code, String)>,
+    /// Which ranks decide it, where it is proved rank by rank.
+    ranks: Option<Sufficient>,
 }
 
 /// What is found of each contract without running anything.
@@ -190,8 +193,8 @@ impl Checker {
         })
     }
 
-    /// The instances of a claim: at any rank if that can be said, else only at the ranks
-    /// at which it is run.
+    /// The instances of a claim: at any rank if that can be said, else at the ranks that
+    /// are known to decide it, else only at those at which it is run.
     fn state(&self, task: &Task<'_>) -> Result<Result<Instances, Unstated>, Cancelled> {
         let laws = self.lawful(task);
         task.deadline.within(|| self.state_by(task, &laws))
@@ -208,7 +211,7 @@ impl Checker {
         let found = match at(&with_ranks(&dtypes, Ranks::Opaque)) {
             Ok(claims) => {
                 let samples = if has_ranks { run()? } else { claims.clone() };
-                return Ok(Instances { claims, samples, open: None });
+                return Ok(Instances { claims, samples, open: None, ranks: None });
             }
             Err(found) => found,
         };
@@ -218,8 +221,19 @@ impl Checker {
         let Some(inside) = found.iter().find(|d| has_ranks && depends_on_rank(d.code)) else {
             return Err(Unstated::Faulty(found));
         };
-        let reason = format!("rank: the claim looks inside a rank variable: {}", inside.message);
-        Ok(Instances { claims: Vec::new(), samples: run()?, open: Some((inside.code, reason)) })
+        match sufficient(task.item, &task.module.defs, self.engine(), &dtypes) {
+            Ok(ranks) => {
+                let choices: Vec<Choice> =
+                    (0..=ranks.most()).flat_map(|rank| with_ranks(&dtypes, Ranks::Fixed(rank))).collect();
+                let claims = at(&choices).map_err(Unstated::Faulty)?;
+                Ok(Instances { claims, samples: run()?, open: None, ranks: Some(ranks) })
+            }
+            Err(why) => {
+                let reason = format!("rank: the claim looks inside a rank variable: {why}");
+                let open = Some((inside.code, reason));
+                Ok(Instances { claims: Vec::new(), samples: run()?, open, ranks: None })
+            }
+        }
     }
 
     /// Samples, then proves if that is asked, then samples again.
@@ -259,7 +273,7 @@ impl Checker {
         if proved && tried.fields.as_ref().is_some_and(Fingerprints::deny) {
             return contradicted(result);
         }
-        self.summarize(&mut result, &stated.claims, mode, &tried);
+        self.summarize(&mut result, stated, mode, &tried);
         if result.verdict == Verdict::Proved && is_over_reals(mode) {
             let facets = task.deadline.within(|| self.facets(stated)).ok();
             if let Some(found) = facets.as_ref().and_then(Facets::contradiction) {
@@ -384,18 +398,16 @@ impl Checker {
     /// Decides the contracts of every instance up to the first that is not proved.
     fn prove(&self, claims: &[Arc<Claim>], proofs: &mut Proofs) {
         let into = &mut proofs.contracts;
-        let mut proved: Option<&Claim> = None;
+        let mut proved: Vec<&Claim> = Vec::new();
         for claim in claims {
-            if proved.is_some_and(|proved| holds_alike(claim, proved)) {
+            if proved.iter().any(|proved| holds_alike(claim, proved)) {
                 continue;
             }
             let Discharged { found, model, parts } = self.prover.contracts(claim);
             proofs.claims.push(claim.clone());
-            proofs.certificate.instances.push(Certified { dtypes: choice_text(&claim.dtypes), parts });
+            proofs.certificate.instances.push(Certified { choice: instance_text(claim), parts });
             for (contract, mut finding) in found {
-                let law = (claim.kind == ClaimKind::Monoid).then(|| claim.name.to_string());
-                let text: Vec<String> = law.into_iter().chain([choice_text(&claim.dtypes)]).collect();
-                let text = text.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ");
+                let text = instance_text(claim);
                 if let (Some(reason), false) = (&mut finding.reason, text.is_empty()) {
                     *reason = format!("{reason} ({text})");
                 }
@@ -412,7 +424,7 @@ impl Checker {
                 proofs.model = model;
                 return;
             }
-            proved = proved.or(Some(claim));
+            proved.push(claim);
         }
     }
 
@@ -443,7 +455,8 @@ impl Checker {
         Some(self.small(task, found.ok()??, &mut sampler))
     }
 
-    fn summarize(&self, result: &mut ClaimResult, claims: &[Arc<Claim>], mode: Mode, tried: &Tried) {
+    fn summarize(&self, result: &mut ClaimResult, stated: &Instances, mode: Mode, tried: &Tried) {
+        let claims = &stated.claims;
         let proved =
             !result.contracts.is_empty() && result.contracts.values().all(|f| f.verdict == Verdict::Proved);
         let vacuous = !claims.is_empty() && claims.iter().all(|claim| self.prover.vacuous(claim));
@@ -458,9 +471,12 @@ impl Checker {
             (Verdict::Unknown, format!("proved, but {}", tried.text()))
         } else if proved {
             let any_rank = claims.iter().any(|c| !c.ranks.is_empty());
-            let scope = if any_rank { "any rank" } else { "all sizes" };
+            let scope = match stated.ranks {
+                Some(ranks) => ranks.to_string(),
+                None => if any_rank { "any rank" } else { "all sizes" }.to_string(),
+            };
             let note = match &result.checked {
-                Some(Checked::Accepted(..)) => scope.to_string(),
+                Some(Checked::Accepted(..)) => scope,
                 _ => format!("{scope} (no certificate)"),
             };
             (Verdict::Proved, note)

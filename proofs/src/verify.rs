@@ -2,7 +2,7 @@
 
 use crate::certificate::Certificate;
 use crate::check::Checker;
-use crate::choices::choice_text;
+use crate::choices::instance_text;
 use crate::deadline::Deadline;
 use crate::decide::Task;
 use crate::discharge::holds_alike;
@@ -92,12 +92,12 @@ impl Checker {
         let Some(claims) = self.stated(&task) else { return missing("the claim has no instances") };
         let (mut proved, mut given) = (Vec::<Arc<Claim>>::new(), certificate.instances.iter());
         for claim in &claims {
-            if proved.first().is_some_and(|proved| holds_alike(claim, proved)) {
+            if proved.iter().any(|proved| holds_alike(claim, proved)) {
                 continue;
             }
             let Some(instance) = given.next() else { return missing("an instance is not in it") };
-            if instance.dtypes != choice_text(&claim.dtypes) {
-                return missing("it is about other dtypes");
+            if instance.choice != instance_text(claim) {
+                return missing("it is about other dtypes or ranks");
             }
             let found = self.prover.contracts_by(claim, &instance.parts).found;
             if let Some((contract, _)) = found.iter().find(|(_, f)| f.verdict != Verdict::Proved) {

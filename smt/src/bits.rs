@@ -4,7 +4,7 @@
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Bit, Class, Meaning};
 
-use crate::query::{Id, Op, Query};
+use crate::query::{Id, Node, Op, Query};
 
 /// Result of an integer or boolean function.
 pub(crate) struct BitResult {
@@ -80,6 +80,10 @@ impl Ints<'_> {
         match meaning {
             // The operands are put in order: both operations commute.
             Meaning::Add => value(self.q.op(Op::BvAdd, vec![x.min(y), x.max(y)])),
+            Meaning::Mul if x == y => {
+                let root = up_to_sign(self.q, x);
+                value(self.q.op(Op::BvMul, vec![root, root]))
+            }
             Meaning::Mul => value(self.q.op(Op::BvMul, vec![x.min(y), x.max(y)])),
             Meaning::Sub => {
                 let minus = self.q.op(Op::BvNeg, vec![y]);
@@ -172,6 +176,18 @@ impl Ints<'_> {
             }
         };
         Some(BitResult { value, test: false, error })
+    }
+}
+
+/// What a number is, or is the negative of, in either branch: both have one square, wrapped too.
+fn up_to_sign(q: &Query, x: Id) -> Id {
+    match &q.nodes[x.index()] {
+        Node::Op(Op::BvNeg, args) => up_to_sign(q, args[0]),
+        Node::Op(Op::Ite, args) => {
+            let (then, other) = (up_to_sign(q, args[1]), up_to_sign(q, args[2]));
+            if then == other { then } else { x }
+        }
+        _ => x,
     }
 }
 

@@ -10,7 +10,7 @@
 //! dtype (exact), elements of a free commutative monoid (reassoc, see `floats.rs`), or
 //! extended reals (real, see `reals.rs`).
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use num_traits::Signed;
@@ -84,6 +84,9 @@ pub(crate) struct Encoder {
     pub keys: HashMap<String, usize>,
     /// Float literals, by their constants.
     pub literals: HashMap<Id, crate::floats::Literal>,
+    /// Of opaque floats: which sign bits, and which comparisons by `==`, are spoken of.
+    pub sign_bits: BTreeMap<Id, Id>,
+    pub equal_floats: BTreeMap<(Id, Id), Id>,
     pub env: HashMap<Var, Enc>,
     known: Known,
     /// Widths that unbounded integers were wrapped to.
@@ -124,6 +127,8 @@ impl Encoder {
             reduces: Vec::new(),
             keys: HashMap::new(),
             literals: HashMap::new(),
+            sign_bits: BTreeMap::new(),
+            equal_floats: BTreeMap::new(),
             env: HashMap::new(),
             known,
             widths: BTreeSet::new(),
@@ -147,6 +152,7 @@ impl Encoder {
     /// Adds the laws between functions; once, when everything is encoded.
     pub fn close(&mut self) {
         self.laws.close(&mut self.q);
+        self.merge_equal_floats();
         self.wrap_equations();
         self.unwrapped();
         for i in 1..self.ordered.len().min(MAX_ORDERED) {
@@ -183,15 +189,23 @@ impl Encoder {
     }
 
     /// The same, with the question that was asked, if one was.
-    pub fn excluded(mut self, flags: &[Id]) -> Option<Option<Query>> {
+    pub fn excluded(self, flags: &[Id]) -> Option<Option<Query>> {
+        let sizes = self.known.sizes.clone();
+        match self.question(flags) {
+            Err(may_be) => (!may_be).then_some(None),
+            Ok(query) => sizes.solver().refutes(&query, Budget::PRUNE).is_ok().then_some(Some(query)),
+        }
+    }
+
+    /// The question whether one of the flags may be true, unless that is known.
+    pub fn question(mut self, flags: &[Id]) -> Result<Query, bool> {
         let any = self.q.or(flags.iter().copied());
         if let Some(truth) = self.q.known(any) {
-            return (!truth).then_some(None);
+            return Err(truth);
         }
         self.close();
         self.q.assert(any);
-        let never = self.known.sizes.solver().refutes(&self.q, Budget::PRUNE).is_ok();
-        never.then_some(Some(self.q))
+        Ok(self.q)
     }
 
     pub fn sure(&mut self, data: Data) -> Enc {

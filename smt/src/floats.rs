@@ -4,8 +4,8 @@
 //! with the laws that hold bit for bit where all NaNs are one value: `+` and `*`
 //! commute, `x - y = x + (-y)`, `-(-x) = x`, `x * 1 = x / 1 = x`, `x + (-0) = x`,
 //! `x > y` is `y < x`, `x <= y` is `x < y or x == y`, at most one of `x < y`, `y < x` and
-//! `x == y` holds, `==` is symmetric and `!=` its negation. Literals of different value
-//! are not taken to be different.
+//! `x == y` holds, `==` is symmetric and `!=` its negation, and what is `==` and has one sign
+//! bit is the same. Literals of different value are not taken to be different.
 //!
 //! Note [Free monoids]. In reassoc mode floats under `+` form a free commutative monoid,
 //! and so they do under `*`, over otherwise uninterpreted operations. A float is a
@@ -21,7 +21,7 @@ use num_rational::BigRational;
 use num_traits::{One, Zero};
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::program::Mode;
-use rtv_semantics::scalar::{Domain, Exact, Meaning, Scalar, Value};
+use rtv_semantics::scalar::{Class, Domain, Exact, Meaning, Scalar, Value};
 use rtv_semantics::size::Size;
 use rtv_semantics::term::{Lit, Term};
 
@@ -161,7 +161,13 @@ impl Encoder {
                 let same = self.opaque_equal(x, y, dtype);
                 Data::Bool(self.q.not(same))
             }
-            (Meaning::Class(_), _) => Data::Bool(self.predicate(fun.name(), dtype, args)),
+            (Meaning::Class(class), &[x]) => {
+                let holds = self.predicate(fun.name(), dtype, args);
+                if class == Class::SignBit && self.mode == Mode::Exact {
+                    self.sign_bits.insert(x, holds);
+                }
+                Data::Bool(holds)
+            }
             _ => Data::Opaque(self.opaque_function(fun.name(), dtype, args)),
         }
     }
@@ -190,7 +196,23 @@ impl Encoder {
     }
 
     fn opaque_equal(&mut self, x: Id, y: Id, dtype: DType) -> Id {
-        self.predicate("eq", dtype, &[x.min(y), x.max(y)])
+        let equal = self.predicate("eq", dtype, &[x.min(y), x.max(y)]);
+        self.equal_floats.insert((x.min(y), x.max(y)), equal);
+        equal
+    }
+
+    /// Two floats that are `==`, so neither is NaN, have one sign bit only if they are the same;
+    /// said where both bits are spoken of.
+    pub fn merge_equal_floats(&mut self) {
+        for (&(x, y), &equal) in &self.equal_floats {
+            let (Some(&x_bit), Some(&y_bit)) = (self.sign_bits.get(&x), self.sign_bits.get(&y)) else {
+                continue;
+            };
+            let (alike, same) = (self.q.eq(x_bit, y_bit), self.q.eq(x, y));
+            let merge = self.q.and([equal, alike]);
+            let law = self.q.implies(merge, same);
+            self.q.assert(law);
+        }
     }
 
     fn opaque_function(&mut self, name: &str, dtype: DType, args: &[Id]) -> Id {

@@ -32,11 +32,11 @@ mod wire;
 mod worker;
 mod z3_backend;
 
-pub use normal::Monomial;
+pub use normal::{Monomial, Sign};
 pub use pool::{DEFAULT_MEMORY_MIB, LEAST_MEMORY_MIB, Pool};
 pub use proof::{
-    Algebra, Combining, Fit, Frame, Member, Merge, Narrowing, Proof, Question, ReadAs, Reading, Rewrite,
-    Rewriting, Rule, Tame,
+    Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Narrowing, Need, Proof,
+    Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
 pub use query::{FpOp, Fun, Id, Op, Query, Sort};
 pub use sizes::{SizeAnswer, SizeSolver, entailment_text};

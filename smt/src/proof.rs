@@ -25,18 +25,45 @@ pub enum Proof {
     /// They agree where the condition holds and where it does not; nothing stands for a
     /// case that contradicts the facts.
     Cases { cond: Cond, holds: Option<Box<Proof>>, fails: Option<Box<Proof>> },
-    /// They agree where the left side is defined, by what that says of its divisors; or in
-    /// each direction where its left side is. That is not told.
-    WhereDefined,
-    /// The left and right calculated with, or compared point by point; how is not told.
-    Calculated,
+    /// Of a directed goal: they agree under what it says of the left side that it is
+    /// defined, of sizes and of values.
+    WhereDefined { sizes: Vec<Cond>, needs: Vec<Need>, rest: Box<Proof> },
+    /// They agree where the left side is defined, and the right and the left one, in this
+    /// order, where the right one is.
+    BothWays { there: Box<Proof>, back: Box<Proof> },
     /// The same function, or the same kind of branches, of parts that agree.
     Parts(Vec<Proof>),
-    /// Both are combinations with the same elements, under other indices.
-    Framed { algebra: Algebra, left: Box<Reading>, right: Box<Reading>, frames: Vec<Frame> },
+    /// Both are combinations with the same elements, under other indices; numbers after they
+    /// are multiplied by the denominators, one after the other.
+    Framed {
+        algebra: Algebra,
+        left: Box<Reading>,
+        right: Box<Reading>,
+        denominators: Vec<Denominator>,
+        frames: Vec<Frame>,
+    },
     /// No answer to the question separates them, which takes the pairs of reductions for
     /// equal.
     Solved { question: Question, settled: bool, merges: Vec<Merge> },
+}
+
+/// What holds of values where a term is defined.
+#[derive(Clone, Debug)]
+pub struct Need {
+    pub value: Term,
+    /// The same with its combinations put together anew, if that changes it.
+    pub combined: Option<(Combining, Term)>,
+}
+
+/// A finite number other than 0 that both sides of an equation are multiplied by.
+#[derive(Clone, Debug)]
+pub struct Denominator {
+    pub divisor: Term,
+    /// The divisor as a sum.
+    pub parts: Reading,
+    /// The monomials of each side after that: where `1/divisor` was a factor it is gone.
+    pub left: Vec<Monomial>,
+    pub right: Vec<Monomial>,
 }
 
 /// Monomials at the points of one of them; see Note [Frames] in `normal/frame.rs`.
@@ -126,16 +153,50 @@ pub enum Combining {
     /// `not any p` is `all not p`, `not all p` is `any not p`, `not not p` is `p`; that is
     /// rewritten.
     Negated(Box<Combining>),
-    /// By equations of real numbers that are not told.
-    Calculated,
+    /// `log` of a product of positive numbers, which the argument is rewritten to, is a sum of
+    /// logarithms, one for each factor: of `exp t` that is `t`, of `1/f` it is `-log f`. The
+    /// sum is rewritten.
+    Logarithm {
+        argument: Box<Combining>,
+        sum: Box<Combining>,
+    },
     /// The term is a combination of monomials, and they are `after`.
     Combined {
         algebra: Algebra,
         reading: Box<Reading>,
         /// For each monomial, the binders that are counted from their ends.
         reversed: Vec<Vec<usize>>,
+        /// For each monomial, what leaves it, if anything does; none for no monomial.
+        extremes: Vec<Option<Extreme>>,
         after: Term,
     },
+}
+
+/// The greatest or least of real numbers `free + scale * rest`, where neither `free` nor
+/// `scale` depends on the index: it is `free + scale * r` for an extreme `r` of `rest`, of the
+/// other kind where `scale` is negative.
+#[derive(Clone, Debug)]
+pub struct Extreme {
+    pub free: Term,
+    pub scale: Term,
+    pub rest: Term,
+    /// How the element is rewritten to `free + scale * rest`.
+    pub element: Box<Combining>,
+    /// If `rest` is an increasing function, `r` is that of an extreme of its argument.
+    pub mapped: Option<Mapped>,
+    /// For each monomial of what is mapped, the binders that are counted from their ends.
+    pub reversed: Vec<Vec<usize>>,
+    /// What it comes to.
+    pub after: Term,
+}
+
+/// An increasing function of the greatest or least argument.
+#[derive(Clone, Debug)]
+pub struct Mapped {
+    /// How the extreme of the argument is rewritten.
+    pub extreme: Box<Combining>,
+    /// The function of that in the ring, if it is read there.
+    pub reading: Option<Box<Reading>>,
 }
 
 /// How monomials combine.
@@ -168,16 +229,28 @@ pub enum ReadAs {
     Difference(Box<Reading>, Box<Reading>),
     Opposite(Box<Reading>),
     Product(Box<Reading>, Box<Reading>),
+    /// A product where factors that are inverse to each other are gone, and exponentials of
+    /// multiples of one number are one.
+    Merged(Box<Reading>, Box<Reading>),
+    /// `a / b`, or `1 / b` without `a`: the divisor is rewritten to a product, and the inverse
+    /// of each factor is one; then as merged.
+    Quotient {
+        dividend: Option<Box<Reading>>,
+        divisor: Box<Combining>,
+    },
     /// `exp(a - b)` as `exp(a) * exp(-b)`, the parts rewritten inside.
     Exponential(Vec<Combining>),
+    /// `exp` of what the exponent is rewritten to: the product of those of its summands, where
+    /// that of `log f` is `f`; then as merged.
+    Exponents(Box<Combining>),
+    /// What the term is rewritten to, read.
+    After(Box<Combining>, Box<Reading>),
     /// `if`, or `and` and `or` with a condition on sizes, as guards.
     Branches {
         cond: Cond,
         holds: Option<Box<Reading>>,
         fails: Option<Box<Reading>>,
     },
-    /// By equations of real numbers that are not told.
-    Calculated,
     /// The term decided under each of these guards, which exclude each other and of which
     /// one holds.
     Split(Vec<(Vec<Cond>, Reading)>),
@@ -235,11 +308,12 @@ impl Proof {
     pub fn method(&self) -> Method {
         match self {
             Proof::Same => Method::Syntactic,
-            Proof::Calculated | Proof::Framed { .. } => Method::Structural,
+            Proof::Framed { .. } => Method::Structural,
             Proof::Parts(parts) => parts.iter().map(Proof::method).max().unwrap_or(Method::Structural),
             Proof::Rewritten { rest, .. } => rest.method().max(Method::Structural),
             Proof::Solved { settled: true, merges, .. } if merges.is_empty() => Method::Structural,
-            Proof::Cases { .. } | Proof::Solved { .. } | Proof::WhereDefined => Method::Smt,
+            Proof::Cases { .. } | Proof::Solved { .. } => Method::Smt,
+            Proof::WhereDefined { .. } | Proof::BothWays { .. } => Method::Smt,
         }
     }
 }

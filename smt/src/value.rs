@@ -25,8 +25,8 @@ use crate::encode::{Enc, Encoder, Known};
 use crate::ieee;
 use crate::instances::instances;
 use crate::key::unsupported;
-use crate::normal::{calculated, normal, reindexed, reorderable};
-use crate::proof::{self, Combining, Merge, Proof, Rewrite, Rewriting};
+use crate::normal::{Sign, calculated, normal, question, reindexed, reorderable};
+use crate::proof::{self, Combining, Merge, Need, Proof, Rewrite, Rewriting};
 use crate::query::Id;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -119,30 +119,38 @@ impl ValueProver {
 
     pub fn prove(&self, goal: &ValueGoal) -> ValueAnswer {
         let answer = self.nested(goal, 0);
-        let more =
-            || if goal.directed { self.where_defined(goal) == Some(true) } else { self.both_ways(goal) };
-        if !is_proved(&answer) && more() {
-            return ValueAnswer::Equal(Proof::WhereDefined);
+        let more = || match goal.directed {
+            true => self.where_defined(goal).flatten(),
+            false => self.both_ways(goal),
+        };
+        if !is_proved(&answer)
+            && let Some(proof) = more()
+        {
+            return ValueAnswer::Equal(proof);
         }
         answer.unwrap_or_else(ValueAnswer::Unknown)
     }
 
     /// Equal values, undefined ones included, are a claim in each direction.
-    fn both_ways(&self, goal: &ValueGoal) -> bool {
+    fn both_ways(&self, goal: &ValueGoal) -> Option<Proof> {
         let there = ValueGoal { directed: true, ..*goal };
         let written = goal.written.map(|(left, right)| (right, left));
         let back = ValueGoal { left: goal.right, right: goal.left, written, ..there };
         let answers = [self.where_defined(&there), self.where_defined(&back)];
-        let proved = |goal: &ValueGoal, answer: Option<bool>| {
-            answer.unwrap_or_else(|| is_proved(&self.nested(goal, 0)))
-        };
         // Without anything that may be undefined this is the question that was asked.
-        answers.iter().any(Option::is_some) && proved(&there, answers[0]) && proved(&back, answers[1])
+        answers.iter().any(Option::is_some).then_some(())?;
+        let proved = |goal: &ValueGoal, answer: Option<Option<Proof>>| match answer {
+            Some(proof) => proof,
+            None => proof_of(self.nested(goal, 0)),
+        };
+        let [first, second] = answers;
+        let (there, back) = (proved(&there, first)?, proved(&back, second)?);
+        Some(Proof::BothWays { there: Box::new(there), back: Box::new(back) })
     }
 
-    /// The directed claim under what it says of the left side that it is defined; `None`
-    /// if it says nothing. Not where errors are compared: of those it says nothing.
-    fn where_defined(&self, goal: &ValueGoal) -> Option<bool> {
+    /// A proof of the directed claim under what it says of the left side that it is defined;
+    /// `None` if it says nothing. Not where errors are compared: of those it says nothing.
+    fn where_defined(&self, goal: &ValueGoal) -> Option<Option<Proof>> {
         if goal.mode != Mode::Real || goal.errors == Errors::Compared {
             return None;
         }
@@ -152,15 +160,17 @@ impl ValueProver {
         }
         let facts = [goal.facts, &sizes].concat();
         let mut fresh = above(goal);
-        let mut hypotheses = [goal.hypotheses, &values].concat();
-        for value in &values {
-            let new = calculated(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
-            if !alpha_eq(&new, value) {
-                hypotheses.push(new);
-            }
-        }
+        let need = |value: &Term| {
+            let (new, how) = calculated(value, goal.mode, &facts, &[], &self.sizes, &mut fresh);
+            let combined = (!alpha_eq(&new, value)).then_some((how, new));
+            Need { value: value.clone(), combined }
+        };
+        let needs: Vec<Need> = values.iter().map(need).collect();
+        let combined = needs.iter().filter_map(|need| Some(need.combined.as_ref()?.1.clone()));
+        let hypotheses = [goal.hypotheses, &values, &combined.collect::<Vec<Term>>()].concat();
         let goal = ValueGoal { facts: &facts, hypotheses: &hypotheses, ..*goal };
-        Some(is_proved(&self.nested(&goal, 0)))
+        let proof = proof_of(self.nested(&goal, 0));
+        Some(proof.map(|rest| Proof::WhereDefined { sizes, needs, rest: Box::new(rest) }))
     }
 
     /// The same about the bits of floats, in the theory that has all of them; only for terms
@@ -187,13 +197,22 @@ impl ValueProver {
         Some(sides.finish(goal, &pairs).ok()?.encoder.q.to_smtlib())
     }
 
-    /// The question whether a factor may be infinite, undefined or an error under facts, as
-    /// SMT-LIB text; nothing if it may be. Where its encoding alone shows it, the question
-    /// has no assertion but `false`.
-    pub fn finite_question(&self, factor: &Term, mode: Mode, facts: &[Cond]) -> Option<String> {
-        let mut fresh = Fresh::above([factor]).and_above(facts);
-        let tame = crate::normal::tame(factor, mode, facts, &self.sizes, &mut fresh)?;
-        Some(tame.question.map_or_else(|| "(assert false)\n(check-sat)\n".to_string(), |q| q.text()))
+    /// The question whether a factor may be infinite, undefined or an error under facts and
+    /// hypotheses, or of another sign if one is given, as SMT-LIB text; nothing if its encoding
+    /// shows that it may be. If that shows the contrary, the text asserts `false` only.
+    pub fn number_question(
+        &self,
+        factor: &Term,
+        sign: Option<Sign>,
+        mode: Mode,
+        facts: &[Cond],
+        hypotheses: &[Term],
+    ) -> Option<String> {
+        let known = Known { facts: facts.to_vec(), sizes: self.sizes.clone() };
+        match question(factor, sign, mode, known, hypotheses)? {
+            Ok(query) => Some(query.to_smtlib()),
+            Err(may_be) => (!may_be).then(|| "(assert false)\n(check-sat)\n".to_string()),
+        }
     }
 
     /// The first question asked for a goal, as SMT-LIB text.
@@ -256,8 +275,8 @@ impl ValueProver {
         }
     }
 
-    /// Agreement by more than the steps that are told: numbers are calculated with, elements
-    /// are compared point by point, and parts are compared with parts.
+    /// Agreement by more: numbers are calculated with, elements are compared point by point,
+    /// and parts are compared with parts.
     fn calculated(&self, goal: &ValueGoal, depth: usize, budget: Budget) -> Option<Proof> {
         let mut fresh = above(goal);
         let sides = [goal.left, goal.right];
@@ -265,25 +284,30 @@ impl ValueProver {
             return Some(proof);
         }
         let mut strong = |term: &Term| {
-            let new = calculated(term, goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh);
-            if alpha_eq(&new, term) { new } else { self.simplified(&new, goal) }
+            let (new, how) =
+                calculated(term, goal.mode, goal.facts, goal.hypotheses, &self.sizes, &mut fresh);
+            if alpha_eq(&new, term) { (new, Vec::new()) } else { self.recombined(new, how, goal) }
         };
-        let (left, right) = (strong(goal.left), strong(goal.right));
+        let ((left, to_left), (right, to_right)) = (strong(goal.left), strong(goal.right));
+        let told = |rest: Proof| rewritten(to_left.clone(), to_right.clone(), rest);
         if alpha_eq(&left, &right) {
-            return Some(Proof::Calculated);
+            return Some(told(Proof::Same));
         }
         let calculated = ValueGoal { left: &left, right: &right, ..*goal };
-        let changed = !(alpha_eq(&left, goal.left) && alpha_eq(&right, goal.right));
-        let cases = || self.cases(&calculated, depth, budget, MAX_CASES).is_some_and(|case| is_proved(&case));
-        if changed && (cases() || is_proved(&self.compared(&calculated, depth, budget))) {
-            return Some(Proof::Calculated);
+        if !(to_left.is_empty() && to_right.is_empty()) {
+            let cases = self.cases(&calculated, depth, budget, MAX_CASES).and_then(proof_of);
+            let proof = cases.or_else(|| proof_of(self.compared(&calculated, depth, budget)));
+            if let Some(proof) = proof {
+                return Some(told(proof));
+            }
         }
         let mut fresh = above(&calculated);
         let hypotheses = Some(goal.hypotheses);
-        if reindexed([&left, &right], goal.mode, goal.facts, hypotheses, &self.sizes, &mut fresh).is_some() {
-            return Some(Proof::Calculated);
-        }
-        self.congruent(goal, depth).or_else(|| self.congruent(&calculated, depth).map(|_| Proof::Calculated))
+        let framed = reindexed([&left, &right], goal.mode, goal.facts, hypotheses, &self.sizes, &mut fresh);
+        framed
+            .map(told)
+            .or_else(|| self.congruent(goal, depth))
+            .or_else(|| self.congruent(&calculated, depth).map(told))
     }
 
     /// The same function of parts that agree here, undefined ones included, or the same
@@ -469,6 +493,13 @@ impl ValueProver {
 
 fn is_proved(answer: &Result<ValueAnswer, Reason>) -> bool {
     matches!(answer, Ok(ValueAnswer::Equal(_)))
+}
+
+fn proof_of(answer: Result<ValueAnswer, Reason>) -> Option<Proof> {
+    match answer {
+        Ok(ValueAnswer::Equal(proof)) => Some(proof),
+        _ => None,
+    }
 }
 
 fn rewritten(left: Vec<Rewrite>, right: Vec<Rewrite>, rest: Proof) -> Proof {

@@ -9,7 +9,8 @@ use std::thread;
 use clap::Args;
 use rtv_proofs::{Certificate, Checker, Module, Stage, Tally, Worth, subject};
 use rtv_runtime::io::{placeless, reason};
-use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::diag::{Code, Diagnostic, Span};
+use serde::Serialize;
 
 use super::STACK_BYTES;
 use super::effort::Effort;
@@ -42,37 +43,54 @@ pub struct VerifyCert {
 /// What became of the certificates.
 #[derive(Default)]
 struct Found {
-    accepted: usize,
-    /// Proved without a certificate.
-    missing: Vec<String>,
+    looked_at: Vec<LookedAt>,
     /// Of which the ledger says nothing.
     absent: usize,
-    rejected: Vec<Rejected>,
-    tally: Tally,
 }
 
-/// A certificate that is not accepted.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Rejected {
+/// A claim that is proved, or a certificate on its own, and what became of it.
+struct LookedAt {
     name: String,
     /// The claim's file and place in it.
     place: Option<(usize, usize)>,
-    why: String,
+    /// Nothing for what is proved without a certificate.
+    worth: Option<Worth>,
 }
 
 impl Found {
-    fn add(&mut self, name: &str, place: Option<(usize, usize)>, worth: Worth) {
-        match worth {
-            Worth::Accepted(tally) => {
-                self.accepted += 1;
-                self.tally.questions += tally.questions;
-                self.tally.agreed += tally.agreed;
-                self.tally.open += tally.open;
-                self.tally.disagreed += tally.disagreed;
-            }
-            Worth::Rejected(why) => self.rejected.push(Rejected { name: name.to_string(), place, why }),
-        }
+    fn add(&mut self, name: &str, place: Option<(usize, usize)>, worth: Option<Worth>) {
+        self.looked_at.push(LookedAt { name: name.to_string(), place, worth });
     }
+}
+
+/// One certificate, for programs.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    file: Option<String>,
+    /// `accepted`, `rejected`, or `missing` where the claim is proved without one.
+    verdict: &'static str,
+    why: Option<&'a str>,
+    questions: usize,
+}
+
+/// All of them, for programs.
+#[derive(Serialize, Default)]
+struct Sums {
+    accepted: usize,
+    rejected: usize,
+    missing: usize,
+    not_in_ledger: usize,
+    questions: usize,
+    /// What the second solver says of the questions, if there is one.
+    second_solver: Option<Answers>,
+}
+
+#[derive(Serialize, Default)]
+struct Answers {
+    agreed: usize,
+    open: usize,
+    disagreed: usize,
 }
 
 impl VerifyCert {
@@ -124,7 +142,7 @@ impl VerifyCert {
                 }
             },
         };
-        found.add(&name, None, worth);
+        found.add(&name, None, Some(worth));
     }
 
     /// Every certificate that the ledgers name, side by side.
@@ -149,18 +167,15 @@ impl VerifyCert {
                         found.absent += usize::from(module.is_claim(at));
                         continue;
                     }
-                    Filed::Missing => {
-                        found.lock().unwrap_or_else(PoisonError::into_inner).missing.push(name);
-                        continue;
-                    }
-                    Filed::Damaged(why) => Worth::Rejected(why),
-                    Filed::Certificate(text) => match Certificate::read(&text) {
+                    Filed::Missing => None,
+                    Filed::Damaged(why) => Some(Worth::Rejected(why)),
+                    Filed::Certificate(text) => Some(match Certificate::read(&text) {
                         Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
                         Ok(certificate) => {
                             let second = second.as_mut().map(|second| second as _);
                             checker.verify(module, at, &certificate, second)
                         }
-                    },
+                    }),
                 };
                 found.lock().unwrap_or_else(PoisonError::into_inner).add(&name, Some((file, at)), worth);
             }
@@ -183,34 +198,66 @@ impl VerifyCert {
     }
 
     fn report(&self, mut found: Found, modules: &[Module], sources: &SourceMap, reporter: &mut Reporter) {
-        found.rejected.sort();
-        found.missing.sort();
-        for Rejected { name, place, why } in &found.rejected {
-            let fact = format!("the certificate of `{name}` is not accepted: {why}");
-            let help = "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate";
-            let fault = match place {
-                Some((file, at)) => Diagnostic::error(REJECTED, modules[*file].items[*at].span, fact),
-                None => placeless(REJECTED, fact),
-            };
-            reporter.diagnostic(sources, &fault.help(help));
+        found.looked_at.sort_by(|a, b| (&a.name, a.place).cmp(&(&b.name, b.place)));
+        let mut sums = Sums { not_in_ledger: found.absent, ..Sums::default() };
+        let mut said = Tally::default();
+        for LookedAt { name, place, worth } in &found.looked_at {
+            let span = place.map(|(file, at)| modules[file].items[at].span);
+            let file = span.and_then(|span| sources.place(span)).map(|place| place.file);
+            let row = |verdict, why, questions| Row { name, file: file.clone(), verdict, why, questions };
+            match worth {
+                Some(Worth::Accepted(tally)) => {
+                    sums.accepted += 1;
+                    said.questions += tally.questions;
+                    said.agreed += tally.agreed;
+                    said.open += tally.open;
+                    said.disagreed += tally.disagreed;
+                    reporter.row("certificate", &row("accepted", None, tally.questions), None);
+                }
+                None => {
+                    sums.missing += 1;
+                    let text = format!("  without certificate: {name}");
+                    let shown = reporter.is_verbose().then_some(&*text);
+                    reporter.row("certificate", &row("missing", None, 0), shown);
+                }
+                Some(Worth::Rejected(why)) => {
+                    sums.rejected += 1;
+                    reporter.row("certificate", &row("rejected", Some(why), 0), None);
+                    reporter.diagnostic(sources, &rejected(name, span, why));
+                }
+            }
         }
-        for name in &found.missing {
-            reporter.detail(&format!("  without certificate: {name}"));
-        }
-        let Tally { questions, agreed, open, disagreed } = found.tally;
+        let Tally { questions, agreed, open, disagreed } = said;
+        sums.questions = questions;
+        sums.second_solver = self.second_solver.is_some().then_some(Answers { agreed, open, disagreed });
+        reporter.row("certificates", &sums, Some(&sums.text()));
+    }
+}
+
+impl Sums {
+    fn text(&self) -> String {
         let second = match &self.second_solver {
             None => String::new(),
-            Some(_) => format!(" (second solver: {agreed} agreed, {open} open, {disagreed} disagreed)"),
+            Some(Answers { agreed, open, disagreed }) => {
+                format!(" (second solver: {agreed} agreed, {open} open, {disagreed} disagreed)")
+            }
         };
-        reporter.result(&format!(
-            "certificates: {} accepted, {} rejected; proved without one: {}; not in the ledger: {}; \
-             questions to the solver: {questions}{second}",
-            found.accepted,
-            found.rejected.len(),
-            found.missing.len(),
-            found.absent
-        ));
+        let Sums { accepted, rejected, missing, not_in_ledger, questions, .. } = self;
+        format!(
+            "certificates: {accepted} accepted, {rejected} rejected; proved without one: {missing}; not in \
+             the ledger: {not_in_ledger}; questions to the solver: {questions}{second}"
+        )
     }
+}
+
+fn rejected(name: &str, span: Option<Span>, why: &str) -> Diagnostic {
+    let fact = format!("the certificate of `{name}` is not accepted: {why}");
+    let help = "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate";
+    let fault = match span {
+        Some(span) => Diagnostic::error(REJECTED, span, fact),
+        None => placeless(REJECTED, fact),
+    };
+    fault.help(help)
 }
 
 /// The certificates in a folder of them; else the path itself.

@@ -47,6 +47,10 @@ impl Book {
         self.0.get(subject)
     }
 
+    pub fn lines(&self) -> impl Iterator<Item = (&Subject, &Line)> {
+        self.0.iter()
+    }
+
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -128,6 +132,19 @@ impl Line {
     pub fn is_proved(&self) -> bool {
         // A test is run, not proved.
         self.verdict == Some(Verdict::Proved) && !self.contracts.is_empty()
+    }
+
+    /// What it says, by the name of what is said: the verdict, the method of each contract, and
+    /// the name of the certificate.
+    pub fn said(&self) -> Vec<(&'static str, String)> {
+        let code = self.code.map_or(String::new(), |code| format!(" {code}"));
+        let verdict = format!("{}{code}", self.verdict.map_or(NO_CLAIM, Verdict::name));
+        let mut said = vec![("verdict", verdict)];
+        said.extend(self.contracts.iter().map(|(contract, (verdict, method))| {
+            (contract.name(), format!("{} {method}", verdict.name()).trim_end().to_string())
+        }));
+        said.extend(self.certificate.iter().map(|name| ("certificate", name.clone())));
+        said
     }
 
     /// What is found today of a claim, or of a function that makes none.

@@ -139,6 +139,16 @@ impl Books {
         (Books { books, _held }, faults)
     }
 
+    /// The ledgers by their folders, and by their paths below these.
+    pub fn by_folder(&self) -> BTreeMap<PathBuf, BTreeMap<PathBuf, Book>> {
+        let mut all: BTreeMap<PathBuf, BTreeMap<PathBuf, Book>> = BTreeMap::new();
+        for (place, book) in self.books.values() {
+            let path = place.source.with_extension(ENDING);
+            all.entry(place.folder.clone()).or_default().insert(path, book.clone());
+        }
+        all
+    }
+
     /// What the ledger says of the item at a place.
     pub fn item(&self, module: &Module, at: usize) -> Outcome {
         let Some(subject) = claimed(module, at) else { return Outcome::default() };

@@ -11,6 +11,7 @@ mod books;
 mod cache;
 mod certificates;
 mod limits;
+mod revision;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ use rtv_proofs::{Checker, ClaimResult, Module, Outcome, Record};
 pub use books::{Books, Filed, For};
 pub use cache::{Cache, Contents};
 pub use limits::Limits;
+pub use revision::{Difference, Field, NoRevision, Revision, differences};
 
 /// Where the verdicts of a run come from.
 pub enum Known {

@@ -120,6 +120,17 @@ pub fn result(text: &str) -> String {
     Line::Result { text }.text()
 }
 
+/// An object of other fields than those of the lines above.
+pub fn row<T: Serialize>(reason: &str, fields: &T) -> String {
+    #[derive(Serialize)]
+    struct Row<'a, T> {
+        reason: &'a str,
+        #[serde(flatten)]
+        fields: &'a T,
+    }
+    serde_json::to_string(&Row { reason, fields }).expect("invariant: every key is a text")
+}
+
 pub fn diagnostic(sources: &SourceMap, found: &Diagnostic) -> String {
     let (file, range) = place(sources, found.span());
     let label = |label: &rtv_semantics::diag::Label| {

@@ -20,6 +20,7 @@ use clap::ValueEnum;
 use rtv_proofs::ClaimResult;
 use rtv_runtime::io::{UNWRITABLE, placeless};
 use rtv_semantics::diag::Diagnostic;
+use serde::Serialize;
 
 pub use claim::{Require, as_expected};
 pub use exit::Exit;
@@ -101,11 +102,26 @@ impl Reporter {
         }
     }
 
-    /// A line of result for those who want to see more.
-    pub fn detail(&mut self, text: &str) {
-        if self.verbose {
-            self.result(text);
+    /// One thing that was found: as an object with these fields, or as a line of text, where
+    /// people see one.
+    pub fn row<T: Serialize>(&mut self, reason: &str, fields: &T, text: Option<&str>) {
+        match (self.format, text) {
+            (Format::Json, _) => self.out.line(&json::row(reason, fields)),
+            (Format::Text, Some(text)) => self.out.line(text),
+            (Format::Text, None) => {}
         }
+    }
+
+    /// A line for people, of what programs are told as objects.
+    pub fn text(&mut self, text: &str) {
+        if self.format == Format::Text {
+            self.out.line(text);
+        }
+    }
+
+    /// Whether details are shown.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose
     }
 
     /// Text that is the result, as it is: formatted source.

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::folder::{Folder, Run, root};
 
 const CLAIMS: &str = "rtl 1.0
@@ -74,7 +76,24 @@ fn forged_certificates_are_refused() {
         assert!(run.err.contains("R0825"), "{}: {}", path.display(), run.err);
         count += 1;
     }
-    assert!(count >= 14, "{count}");
+    assert!(count >= 41, "{count}");
+}
+
+/// Each is a forged one with the condition that it lacks: it is refused for nothing else.
+#[test]
+fn mended_certificates_are_accepted() {
+    let folder = Folder::new("certificates-mended");
+    let mended = root().join("tests/suite/data/mended");
+    let mut count = 0;
+    for entry in fs::read_dir(&mended).expect("mended certificates") {
+        let path = entry.expect("an entry").path();
+        let forged = root().join("tests/suite/data/forged").join(path.file_name().expect("a name"));
+        assert!(forged.exists(), "{}", forged.display());
+        let run = folder.run(&["verify-cert", &path.display().to_string()]);
+        assert_eq!(run.code, Some(0), "{}: {}{}", path.display(), run.out, run.err);
+        count += 1;
+    }
+    assert!(count >= 10, "{count}");
 }
 
 #[test]
@@ -85,4 +104,23 @@ fn what_is_no_solver_is_no_second_one() {
         assert_eq!(run.code, Some(2), "{command}: {}", run.out);
         assert!(run.err.contains("R0826"), "{command}: {}", run.err);
     }
+}
+
+#[test]
+fn what_became_of_certificates_is_told_as_fields() {
+    let folder = project("certificates-fields");
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    let rows = folder.run(&["verify-cert", "--format", "json"]).rows();
+    let accepted = |row: &&Value| row["reason"] == "certificate" && row["verdict"] == "accepted";
+    let names: Vec<&str> = rows.iter().filter(accepted).filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(names, ["doubled", "multiple_of_sum", "sum_of_flip"]);
+    let sums = rows.last().expect("a last row");
+    assert_eq!((&sums["reason"], &sums["accepted"]), (&json!("certificates"), &json!(3)));
+    assert!(sums["questions"].is_u64() && sums["second_solver"].is_null(), "{sums}");
+    // The one that is gone is a row of its own, beside the diagnostic.
+    fs::remove_file(folder.path("ledger/a.certificates")).expect("certificates beside the ledger");
+    let rows = folder.run(&["verify-cert", "--format", "json"]).rows();
+    let rejected = |row: &&Value| row["verdict"] == "rejected" && row["why"] == "it is not there";
+    assert_eq!(rows.iter().filter(rejected).count(), 3, "{rows:?}");
+    assert!(rows.iter().any(|row| row["code"] == "R0825"), "{rows:?}");
 }

@@ -47,7 +47,7 @@ fn results_and_diagnostics_have_their_streams() {
 }
 
 fn lines(run: &Run) -> Vec<Value> {
-    run.out.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
+    run.rows()
 }
 
 fn of<'a>(lines: &'a [Value], reason: &str) -> Vec<&'a Value> {

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 /// The root of the project.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -56,6 +58,13 @@ pub struct Run {
     pub code: Option<i32>,
     pub out: String,
     pub err: String,
+}
+
+impl Run {
+    /// What it printed as JSON, one object a line.
+    pub fn rows(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
+    }
 }
 
 impl From<Output> for Run {

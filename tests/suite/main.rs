@@ -4,10 +4,12 @@
 //!
 //! * `RTV_BLESS=1` writes what was found into the files of `rtl/` as what is expected.
 
+mod audit;
 mod cache;
 mod certificates;
 mod cli;
 mod crosscheck;
+mod elementary;
 mod facets;
 mod files;
 mod folder;

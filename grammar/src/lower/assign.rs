@@ -22,7 +22,7 @@ impl Lower<'_> {
     pub(super) fn scalar_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Term(t) if t.is_scalar() => Ok(Term::cast(dtype, t.clone(), t.span())),
-            Value::Size(s) if s.is_group() => {
+            Value::Size(s) if self.is_many(s) => {
                 self.one_axis(s, span)?;
                 Err(Stop::Poisoned)
             }
@@ -146,7 +146,8 @@ impl Lower<'_> {
     /// Refuses a mix whose dtype would depend on which rank variables are empty.
     pub(super) fn check_rank_independent(&self, values: &[Value], dtype: DType, span: Span) -> Result<()> {
         let operands = values.iter().map(|v| self.promotion(v, span)).collect::<Result<Vec<_>>>()?;
-        let maybe_scalar: Vec<usize> = (0..values.len()).filter(|&k| may_be_rank_0(&values[k])).collect();
+        let maybe_scalar: Vec<usize> =
+            (0..values.len()).filter(|&k| self.may_be_rank_0(&values[k])).collect();
         for emptied in 0..1usize << maybe_scalar.len().min(8) {
             let mut classes = operands.clone();
             for (bit, &k) in maybe_scalar.iter().enumerate().filter(|(bit, _)| emptied & (1 << bit) != 0) {
@@ -168,13 +169,13 @@ impl Lower<'_> {
         }
         Ok(())
     }
-}
 
-/// Whether a tensor has rank 0 when its rank variables are empty.
-fn may_be_rank_0(value: &Value) -> bool {
-    matches!(value, Value::Term(t) if t.tensor_type().is_some_and(|t| {
-        !t.shape.is_empty() && t.shape.iter().all(Size::is_group)
-    }))
+    /// Whether a tensor has rank 0 when its rank variables are empty.
+    fn may_be_rank_0(&self, value: &Value) -> bool {
+        matches!(value, Value::Term(t) if t.tensor_type().is_some_and(|t| {
+            !t.shape.is_empty() && t.shape.iter().all(|n| self.is_many(n))
+        }))
+    }
 }
 
 /// An integer-valued size as a literal or conversion of the dtype.

@@ -28,7 +28,7 @@ impl Lower<'_> {
     }
 
     fn broadcast_extent(&self, x: &Size, y: &Size, shapes: (&[Size], &[Size]), span: Span) -> Result<Size> {
-        let group = x.is_group() || y.is_group();
+        let group = self.is_many(x) || self.is_many(y);
         if self.equal(x, y) || (y.is_one() && !group) {
             return Ok(x.clone());
         }

@@ -22,7 +22,10 @@ impl Lower<'_> {
         if let [AstBinder::Below { name, bound }] = binders {
             let over = self.expr(bound)?;
             match over {
-                Value::List(items) => return self.over_list(&name.name, items, body),
+                Value::List(items) => {
+                    items.iter().try_for_each(|item| self.listed_once(item, span))?;
+                    return self.over_list(&name.name, items, body);
+                }
                 Value::Tuple(tuple) => {
                     tuple.items.iter().try_for_each(|n| self.one_axis(n, span))?;
                     let items = tuple.items.into_iter().map(Value::Size).collect();
@@ -114,7 +117,7 @@ impl Lower<'_> {
     fn bound_index(&mut self, name: &str, extent: &Size, core: &mut Vec<Binder>) -> Sym {
         let sym = self.fresh_sym(SymKind::Index, name);
         self.facts.push(Cond::lt(&Size::sym(&sym), extent));
-        if extent.is_group() {
+        if self.is_many(extent) {
             self.mark_group_index(&Size::sym(&sym), extent);
         }
         core.push(Binder { sym: sym.clone(), extent: extent.clone() });

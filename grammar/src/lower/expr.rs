@@ -424,19 +424,24 @@ impl Lower<'_> {
             (Value::Tuple(e), _) | (_, Value::Tuple(e)) => e.items.len(),
             _ => 0,
         };
+        let tuples = ![a, b].iter().any(|v| matches!(v, Value::Size(_)));
         let (a, b) = (list(self, a, count)?, list(self, b, count)?);
         self.same_length(&a, &b, span)?;
+        if tuples {
+            a.iter().zip(&b).try_for_each(|(x, y)| self.as_many(x, y, span))?;
+        }
         if let Some(group) = a.iter().chain(&b).find(|s| self.is_opaque(s)) {
             let message = format!("arithmetic on `{group}`, which runs over any number of axes");
             return fail(211, span, message);
         }
         let pick = |x: &Size, y: &Size| if least { self.lesser(x, y) } else { self.greater(x, y) };
-        let items = a.iter().zip(&b).map(|(x, y)| pick(x, y)).collect();
+        let items = a.iter().zip(&b).map(|(x, y)| self.by_component([x, y], pick(x, y), span));
+        let items = items.collect::<Result<_>>()?;
         Ok(Value::Tuple(Extents { items, kept: Vec::new(), index }))
     }
 
     /// An entry of a list that is counted must be one entry.
-    fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
+    pub(super) fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
         match value {
             Value::Size(s) => self.one_axis(s, span),
             _ => Ok(()),

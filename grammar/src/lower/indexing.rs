@@ -179,7 +179,7 @@ impl Lower<'_> {
     }
 
     fn not_a_group(&self, extent: &Size, at: Span) -> Result<()> {
-        if !extent.is_group() {
+        if !self.is_many(extent) {
             return Ok(());
         }
         let group = rtv_semantics::types::extent_text(extent);

@@ -21,6 +21,16 @@ pub enum Ranks {
     Opaque,
     /// This many axes each.
     Fixed(usize),
+    /// As many axes each, all treated alike, and seen by one of them: see
+    /// Note [Uniform elaboration].
+    Uniform,
+}
+
+/// A claim that is elaborated about one axis of many.
+pub struct Schema {
+    pub claim: Claim,
+    /// The number of axes.
+    pub axes: Sym,
 }
 
 /// One instance of an item: a dtype for each dtype variable, and the ranks.
@@ -104,6 +114,13 @@ impl<'a> Lower<'a> {
                 Err(Stop::Poisoned)
             }
         })
+    }
+
+    /// A `rule` or `decomp` about one axis that stands for any number of them; `None` where it does not
+    /// treat all axes alike, or not by component.
+    pub fn schema(&mut self, item: &Item, dtypes: &[(Arc<str>, DType)]) -> Option<Schema> {
+        let claim = self.claim(item, &Choice { dtypes: dtypes.to_vec(), ranks: Ranks::Uniform })?;
+        Some(Schema { claim, axes: self.groups.axes.clone()? })
     }
 
     /// A `fn` as the claim that the functions it calls can be called so: both sides are its
@@ -319,6 +336,7 @@ impl<'a> Lower<'a> {
                         declared.facts.push(tie);
                         vec![group]
                     }
+                    Ranks::Uniform => vec![self.declare_uniform_group(&name.name)],
                     Ranks::Fixed(rank) => (0..rank)
                         .map(|k| self.fresh_sym(SymKind::Size, &format!("{}{k}", name.name)))
                         .collect(),
@@ -401,7 +419,7 @@ impl<'a> Lower<'a> {
         let cond = match self.expr(expr)? {
             Value::Bool(true) => return Ok(()),
             Value::Bool(false) => Cond::False,
-            Value::Term(t) => match t.as_cond() {
+            Value::Term(t) => match t.as_cond().or_else(|| self.on_each_axis(&t)) {
                 Some(cond) => cond,
                 None => {
                     let cond = self.all_of(t, expr.span)?;

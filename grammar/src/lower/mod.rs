@@ -33,7 +33,8 @@ mod value;
 
 pub use defs::{Defs, Entry, Library, Origin};
 pub use expr::scalar_function;
-pub use item::{Choice, Ranks, dtype_variables, has_rank_variables, rank_text};
+pub use group::every_axis;
+pub use item::{Choice, Ranks, Schema, dtype_variables, has_rank_variables, rank_text};
 pub use operator::UNNAMED;
 pub use test::{Given, OuterCall, class_of};
 
@@ -182,7 +183,12 @@ impl<'a> Lower<'a> {
     /// Whether two extents are the same. Equal numbers of elements do not make the
     /// axes of two rank variables equal.
     fn equal(&self, a: &Size, b: &Size) -> bool {
-        a == b || (!a.is_group() && !b.is_group() && self.holds(&Cond::eq(a, b)))
+        let alike = if self.is_uniform() {
+            self.is_many(a) == self.is_many(b)
+        } else {
+            !a.is_group() && !b.is_group()
+        };
+        a == b || (alike && self.holds(&Cond::eq(a, b)))
     }
 
     /// Reports a failure once.

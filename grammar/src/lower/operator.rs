@@ -114,7 +114,9 @@ impl Lower<'_> {
     /// scalars, elsewhere to numbers only.
     pub(super) fn takes_row(&self, args: &[Value]) -> bool {
         let number = |v: &Value| match v {
-            Value::Term(t) => *t.ty() == Type::Size || t.as_cond().is_some(),
+            Value::Term(t) => {
+                *t.ty() == Type::Size || t.as_cond().is_some() || self.on_each_axis(t).is_some()
+            }
             other => other.is_scalar(),
         };
         args.iter().all(Value::is_scalar) && (self.frame.comprehensions > 0 || args.iter().all(number))
@@ -265,15 +267,20 @@ impl Lower<'_> {
         let (a, b) = match (lhs, rhs) {
             (Value::Tuple(a), Value::Size(s)) => (a.items.clone(), vec![s.clone(); a.items.len()]),
             (Value::Size(s), Value::Tuple(b)) => (vec![s.clone(); b.items.len()], b.items.clone()),
-            _ => (self.extents(lhs, span)?.items, self.extents(rhs, span)?.items),
+            _ => {
+                let (a, b) = (self.extents(lhs, span)?.items, self.extents(rhs, span)?.items);
+                a.iter().zip(&b).try_for_each(|(x, y)| self.as_many(x, y, span))?;
+                (a, b)
+            }
         };
         self.same_length(&a, &b, span)?;
         if let Some(group) = a.iter().chain(&b).find(|s| self.is_opaque(s)) {
             let message = format!("arithmetic on `{group}`, which runs over any number of axes");
             return fail(211, span, message);
         }
-        let items =
-            a.iter().zip(&b).map(|(x, y)| self.size_arithmetic(op, x, y, span)).collect::<Result<_>>()?;
+        let made =
+            |x: &Size, y: &Size| self.by_component([x, y], self.size_arithmetic(op, x, y, span)?, span);
+        let items = a.iter().zip(&b).map(|(x, y)| made(x, y)).collect::<Result<_>>()?;
         let like = if let Value::Tuple(a) = lhs {
             a
         } else if let Value::Tuple(b) = rhs {

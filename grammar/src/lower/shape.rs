@@ -214,6 +214,10 @@ impl Lower<'_> {
         let fixed = before.len() + after.len();
         let count = actual.shape.len();
         if fixed > count || (splat.is_none() && fixed != count) {
+            // What is given has at least as many axes as entries; at a higher rank it may fit.
+            if fixed > count {
+                self.countable(&actual.shape, span)?;
+            }
             let least = if splat.is_some() { "at least " } else { "" };
             let axes = if fixed == 1 { "axis" } else { "axes" };
             return fail(205, span, format!("expected {least}{fixed} {axes}, found {count}: `{actual}`"));
@@ -281,7 +285,7 @@ impl Lower<'_> {
             ExprKind::Name(name)
                 if generics.get(name) == Some(&GenericKind::Size) && self.lookup(name).is_none() =>
             {
-                if actual.is_group() {
+                if self.is_many(actual) {
                     let group = extent_text(actual);
                     return fail(211, span, format!("`{group}` is any number of axes, `{name}` is one"));
                 }
@@ -294,6 +298,7 @@ impl Lower<'_> {
                 self.match_extent(&want, actual, whole, span)
             }
             _ => {
+                self.countable(std::slice::from_ref(actual), span)?;
                 pending.push(Pending { expr, actual: actual.clone(), span });
                 Ok(())
             }
@@ -304,6 +309,7 @@ impl Lower<'_> {
         if self.equal(want, actual) {
             return Ok(());
         }
+        self.as_many(want, actual, span)?;
         let never = self.decide(&Cond::eq(want, actual)) == Some(false);
         let (want, actual) = (extent_text(want), extent_text(actual));
         let message = format!("expected extent `{want}`, found `{actual}` in `{whole}`");

@@ -8,7 +8,9 @@ use super::{Lower, Result, fail};
 use crate::ast::{self, Ident};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::entail::Cond;
+use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
+use rtv_semantics::term::Term;
 
 /// Names of the index functions, the closed list of the language.
 pub(crate) const INDEX_FUNCTIONS: [&str; 18] = [
@@ -47,6 +49,7 @@ impl Lower<'_> {
         INDEX_FUNCTIONS.contains(&name)
             && match name {
                 "unravel" => on_tuple(args.get(1)) || matches!(args.get(1), Some(Value::List(_))),
+                "inside" => on_tuple(args.first()) || on_tuple(args.get(1)),
                 "infer" | "numel" | "rank" => !matches!(args.first(), Some(Value::Term(_))),
                 "expanded" => true,
                 _ => on_tuple(args.first()),
@@ -75,6 +78,7 @@ impl Lower<'_> {
                 if shape.index {
                     return fail(201, span, "`numel` takes a shape, found an index tuple");
                 }
+                self.countable(&shape.items, span)?;
                 Ok(Value::Size(self.as_number(&Size::product(&shape.items))))
             }
             "rank" => {
@@ -107,7 +111,9 @@ impl Lower<'_> {
                 let dims = self.places_of(&args[1], &s.items, 0, span)?;
                 let mut list = s.items.clone();
                 for (k, &d) in dims.iter().enumerate() {
-                    list[d] = self.component(&args[2], k, dims.len(), span)?;
+                    let entry = self.component(&args[2], k, dims.len(), span)?;
+                    self.as_many(&list[d], &entry, span)?;
+                    list[d] = entry;
                 }
                 items(list, &s)
             }
@@ -134,6 +140,7 @@ impl Lower<'_> {
                 let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
                 self.same_length(&i.items, &s.items, span)?;
                 self.aligned(&i.items, &s.items, span)?;
+                self.countable(&s.items, span)?;
                 let number = i.items.iter().zip(&s.items).fold(Size::zero(), |acc, (i, n)| &(&acc * n) + i);
                 Ok(Value::Size(number))
             }
@@ -144,6 +151,7 @@ impl Lower<'_> {
                     other => self.entry(other, span)?,
                 };
                 let s = self.extents(&args[1], span)?;
+                self.countable(&s.items, span)?;
                 Ok(Value::Tuple(Extents { items: self.unravel(&n, &s.items), kept: Vec::new(), index: true }))
             }
             "inside" => self.inside(args, span),
@@ -316,7 +324,7 @@ impl Lower<'_> {
         if !keep {
             return Ok(Value::Tuple(s.like(without(&s.items, &dims))));
         }
-        if let Some(&d) = dims.iter().find(|&&d| s.items[d].is_group()) {
+        if let Some(&d) = dims.iter().find(|&&d| self.is_many(&s.items[d])) {
             let group = rtv_semantics::types::extent_text(&s.items[d]);
             return fail(211, span, format!("`keepdim` needs the number of axes in `{group}`"));
         }
@@ -418,12 +426,40 @@ impl Lower<'_> {
         product.exact_div(known).unwrap_or_else(|| self.quotient(product, known))
     }
 
+    /// Whether every entry is not negative and below its extent. Of an elaboration about one
+    /// axis, what is said of many axes is said of every one.
     fn inside(&mut self, args: &[Value], span: Span) -> Result<Value> {
-        let (i, s) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
-        self.same_length(&i.items, &s.items, span)?;
-        self.aligned(&i.items, &s.items, span)?;
-        let parts = i.items.iter().zip(&s.items).map(|(i, n)| Cond::within(&Size::zero(), i, n));
-        self.condition(Cond::and(parts), span)
+        let (i, s) = self.paired(args, span)?;
+        let within = |pairs: Vec<(&Size, &Size)>| {
+            Cond::and(pairs.into_iter().map(|(i, n)| Cond::within(&Size::zero(), i, n)))
+        };
+        let is_many = |(i, n): &(&Size, &Size)| self.is_group_entry(i) || self.is_group_entry(n);
+        let (many, single) = i.iter().zip(&s).partition(|pair| self.is_uniform() && is_many(pair));
+        let (many, single) = (within(many), self.condition(within(single), span)?);
+        if self.holds(&many) || matches!(single, Value::Bool(false)) {
+            return Ok(single);
+        }
+        let many = self.of_every_axis(&many, span);
+        Ok(Value::Term(match single {
+            Value::Term(single) => Term::scalar(Scalar::LogicalAnd, vec![single, many], span),
+            _ => many,
+        }))
+    }
+
+    /// Entries and extents that fit each other; a number stands for as many as the other has.
+    fn paired(&self, args: &[Value], span: Span) -> Result<(Vec<Size>, Vec<Size>)> {
+        let (mut i, mut s) = (self.extents(&args[0], span)?.items, self.extents(&args[1], span)?.items);
+        let number = args.iter().position(|arg| matches!(arg, Value::Size(_)));
+        match number {
+            Some(0) => i = vec![i.remove(0); s.len()],
+            Some(_) => s = vec![s.remove(0); i.len()],
+            None => {}
+        }
+        self.same_length(&i, &s, span)?;
+        if number.is_none() || !self.is_uniform() {
+            self.aligned(&i, &s, span)?;
+        }
+        Ok((i, s))
     }
 
     /// A condition on sizes as a value: decided where the facts decide it.
@@ -435,8 +471,10 @@ impl Lower<'_> {
     }
 
     fn infer(&mut self, args: &[Value], span: Span) -> Result<Value> {
-        let shape = self.extents(&args[0], span)?;
-        let total = self.as_number(&Size::product(&self.extents(&args[1], span)?.items));
+        let (shape, from) = (self.extents(&args[0], span)?, self.extents(&args[1], span)?);
+        self.countable(&from.items, span)?;
+        self.countable(&shape.items, span)?;
+        let total = self.as_number(&Size::product(&from.items));
         let minus_one = Size::from(-1);
         let holes: Vec<usize> = (0..shape.items.len()).filter(|&k| shape.items[k] == minus_one).collect();
         if let Some(bad) = shape
@@ -475,6 +513,7 @@ impl Lower<'_> {
         let mut items = Vec::new();
         for (k, want) in shape.iter().enumerate() {
             let have = k.checked_sub(lead).map(|k| &s[k]);
+            have.map_or(Ok(()), |have| self.as_many(have, want, span))?;
             items.push(match (have, *want == Size::from(-1)) {
                 (Some(have), true) => have.clone(),
                 (None, true) => return fail(203, span, "-1 cannot name a new axis"),
@@ -494,7 +533,7 @@ impl Lower<'_> {
         let dims = self.axes_of(&args[1], &s.items, 0, span)?;
         let mut list = Vec::new();
         for d in dims {
-            if s.items[d].is_group() {
+            if self.is_many(&s.items[d]) {
                 return fail(211, span, "which axes have extent 1 is not known inside a rank variable");
             }
             match self.decide(&Cond::eq(&s.items[d], &Size::one())) {

@@ -125,6 +125,26 @@ pub fn slips(expr: &Expr) -> Vec<(Slip, Expr)> {
     }
 }
 
+/// What a right side could be instead in which nothing can be mistaken: one more, negated,
+/// filled with zeros, the other way round.
+pub fn whole(expr: &Expr) -> Vec<(Slip, Expr)> {
+    let like = |kind: ExprKind| Expr { kind, span: expr.span };
+    let (one, zero) = (like(ExprKind::Int(1.into())), like(ExprKind::Int(0.into())));
+    let call = |name: &str, args: Vec<&Expr>| {
+        let arg = |value: &Expr| Arg { name: None, value: value.clone() };
+        let fun = Box::new(like(ExprKind::Name(name.into())));
+        like(ExprKind::Call { fun, args: Args::List(args.into_iter().map(arg).collect()) })
+    };
+    let more = ExprKind::Binary { op: BinaryOp::Add, lhs: Box::new(expr.clone()), rhs: Box::new(one) };
+    let negated = ExprKind::Unary { op: UnaryOp::Neg, arg: Box::new(expr.clone()) };
+    vec![
+        (Slip::OffByOne, like(more)),
+        (Slip::Literal, like(negated)),
+        (Slip::Literal, call("zeros_like", vec![expr])),
+        (Slip::Swapped, call("flip", vec![expr, &zero])),
+    ]
+}
+
 /// One more and one less.
 pub fn steps(expr: &Expr) -> Vec<Expr> {
     let like = |kind: ExprKind| Expr { kind, span: expr.span };

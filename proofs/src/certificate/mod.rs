@@ -66,8 +66,8 @@ impl Part {
 /// What was shown of one instance of a claim.
 #[derive(Clone, Debug)]
 pub struct Certified {
-    /// Its choice of dtypes, in words.
-    pub dtypes: String,
+    /// Its choice of dtypes, and its rank if it is one of several, in words.
+    pub choice: String,
     pub parts: Vec<(Contract, Part)>,
 }
 

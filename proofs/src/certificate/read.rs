@@ -16,8 +16,8 @@ use rtv_semantics::subst::{free_syms, free_vars};
 use rtv_semantics::term::{Binder, Declared, Extent, Form, Instance, Laws, Lit, Monoid, Reduce, Term, Var};
 use rtv_semantics::types::Type;
 use rtv_smt::{
-    Algebra, Combining, Fit, Frame, Member, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading,
-    Rewrite, Rewriting, Rule, Tame,
+    Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Monomial, Narrowing, Need,
+    Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ const MAX_DEPTH: usize = 900;
 
 /// What a node stands for, written out as a tree, has so many nodes at most.
 const MAX_WEIGHT: u64 = 4_000_000;
+
+/// Monomials of one combination.
+const MAX_PARTS: usize = 200;
 
 /// Factors of one product of a size, and products of one size.
 const MAX_DEGREE: u32 = 8;
@@ -88,6 +91,9 @@ enum Node {
     Rewrite(Rewrite),
     Merge(Box<Merge>),
     Member(Member),
+    Need(Need),
+    Denominator(Denominator),
+    Extreme(Box<Extreme>),
     Combining(Combining),
     Reading(Reading),
     Narrowing(Narrowing),
@@ -125,6 +131,9 @@ kinds! {
     rewrite: Rewrite -> Rewrite;
     merge: Merge -> Box<Merge>;
     member: Member -> Member;
+    need: Need -> Need;
+    denominator: Denominator -> Denominator;
+    extreme: Extreme -> Box<Extreme>;
     combining: Combining -> Combining;
     reading: Reading -> Reading;
     narrowing: Narrowing -> Narrowing;
@@ -311,6 +320,21 @@ impl<'r> Words<'r> {
                 proof: self.one(Reader::proof)?,
             })),
             "member" => Node::Member(self.member()?),
+            "need" => {
+                let value = self.one(Reader::term).filter(Term::is_scalar)?;
+                let combined = match self.peek() {
+                    None => None,
+                    Some(_) => Some((self.one(Reader::combining)?, self.one(Reader::term)?)),
+                };
+                Node::Need(Need { value, combined })
+            }
+            "denominator" => Node::Denominator(Denominator {
+                divisor: self.one(Reader::term)?,
+                parts: self.one(Reader::reading)?,
+                left: self.list(Reader::monomial)?,
+                right: self.list(Reader::monomial)?,
+            }),
+            "extreme" => Node::Extreme(Box::new(self.extreme()?)),
             "combining" => Node::Combining(self.combining()?),
             "reading" => Node::Reading(self.reading()?),
             "narrowing" => Node::Narrowing(self.narrowing()?),
@@ -324,7 +348,7 @@ impl<'r> Words<'r> {
                 };
                 Node::Part(contract, part)
             }
-            "instance" => Node::Instance(Certified { dtypes: self.text()?, parts: self.rest(Reader::part)? }),
+            "instance" => Node::Instance(Certified { choice: self.text()?, parts: self.rest(Reader::part)? }),
             _ => return None,
         })
     }
@@ -453,15 +477,23 @@ impl<'r> Words<'r> {
             "framed" => {
                 let algebra = self.algebra()?;
                 let (left, right) = (self.boxed(Reader::reading)?, self.boxed(Reader::reading)?);
+                let denominators = match self.follows("over") {
+                    true => self.list(Reader::denominator)?,
+                    false => Vec::new(),
+                };
                 let mut frames = Vec::new();
                 while self.peek().is_some() {
                     let frame = self.one(Reader::monomial)?;
                     frames.push(Frame { frame, members: self.list(Reader::member)? });
                 }
-                Proof::Framed { algebra, left, right, frames }
+                Proof::Framed { algebra, left, right, denominators, frames }
             }
-            "defined" => Proof::WhereDefined,
-            "calculated" => Proof::Calculated,
+            "defined" => Proof::WhereDefined {
+                sizes: self.list(Reader::cond)?,
+                needs: self.list(Reader::need)?,
+                rest: self.boxed(Reader::proof)?,
+            },
+            "both" => Proof::BothWays { there: self.boxed(Reader::proof)?, back: self.boxed(Reader::proof)? },
             "parts" => Proof::Parts(self.rest(Reader::proof)?),
             "rewritten" => Proof::Rewritten {
                 left: self.list(Reader::rewrite)?,
@@ -562,7 +594,6 @@ impl<'r> Words<'r> {
     fn combining(&mut self) -> Option<Combining> {
         Some(match self.word()? {
             "kept" => Combining::Kept,
-            "calculated" => Combining::Calculated,
             "inside" => Combining::Inside(self.rest(Reader::combining)?),
             "under" => {
                 let inside = self.boxed(Reader::combining)?;
@@ -572,14 +603,55 @@ impl<'r> Words<'r> {
             "combined" => {
                 let algebra = self.algebra()?;
                 let (reading, after) = (self.boxed(Reader::reading)?, self.one(Reader::term)?);
-                let mut reversed = Vec::new();
-                while self.peek().is_some() {
-                    reversed.push(self.numbers()?);
+                let (reversed, mut extremes) = (self.lists("extreme")?, Vec::new());
+                while self.follows("extreme") {
+                    let at: usize = self.number().filter(|at| *at < MAX_PARTS)?;
+                    extremes.resize(extremes.len().max(at + 1), None);
+                    extremes[at] = Some(*self.one(Reader::extreme)?);
                 }
-                Combining::Combined { algebra, reading, reversed, after }
+                Combining::Combined { algebra, reading, reversed, extremes, after }
             }
+            "logarithm" => Combining::Logarithm {
+                argument: self.boxed(Reader::combining)?,
+                sum: self.boxed(Reader::combining)?,
+            },
             _ => return None,
         })
+    }
+
+    fn extreme(&mut self) -> Option<Extreme> {
+        let (free, scale) = (self.one(Reader::term)?, self.one(Reader::term)?);
+        let (rest, after) = (self.one(Reader::term)?, self.one(Reader::term)?);
+        let element = self.boxed(Reader::combining)?;
+        let mapped = match self.word()? {
+            "-" => None,
+            "of" => Some(Mapped { extreme: self.boxed(Reader::combining)?, reading: None }),
+            "in" => Some(Mapped {
+                extreme: self.boxed(Reader::combining)?,
+                reading: Some(self.boxed(Reader::reading)?),
+            }),
+            _ => return None,
+        };
+        let dtype = scalar_dtype(&after).filter(|dtype| dtype.is_float());
+        let fits = [&free, &scale, &rest].iter().all(|term| scalar_dtype(term) == dtype);
+        dtype.filter(|_| fits)?;
+        Some(Extreme { free, scale, rest, element, mapped, reversed: self.lists("")?, after })
+    }
+
+    /// Lists of numbers, up to a word or the end.
+    fn lists(&mut self, end: &str) -> Option<Vec<Vec<usize>>> {
+        let mut all = Vec::new();
+        while self.peek().is_some_and(|word| word != end) {
+            all.push(self.numbers()?);
+        }
+        Some(all)
+    }
+
+    /// Whether a word is next, which is read then.
+    fn follows(&mut self, word: &str) -> bool {
+        let next = self.peek() == Some(word);
+        self.at += usize::from(next);
+        next
     }
 
     fn reading(&mut self) -> Option<Reading> {
@@ -592,13 +664,19 @@ impl<'r> Words<'r> {
         };
         let how = match self.word()? {
             "neutral" => ReadAs::Neutral,
-            "calculated" => ReadAs::Calculated,
             "number" => ReadAs::Number,
             "size" => ReadAs::Size,
             "both" => ReadAs::Both(self.boxed(Reader::reading)?, self.boxed(Reader::reading)?),
             "difference" => ReadAs::Difference(self.boxed(Reader::reading)?, self.boxed(Reader::reading)?),
             "opposite" => ReadAs::Opposite(self.boxed(Reader::reading)?),
             "product" => ReadAs::Product(self.boxed(Reader::reading)?, self.boxed(Reader::reading)?),
+            "merged" => ReadAs::Merged(self.boxed(Reader::reading)?, self.boxed(Reader::reading)?),
+            "quotient" => ReadAs::Quotient {
+                dividend: self.maybe(Reader::reading)?,
+                divisor: self.boxed(Reader::combining)?,
+            },
+            "exponents" => ReadAs::Exponents(self.boxed(Reader::combining)?),
+            "after" => ReadAs::After(self.boxed(Reader::combining)?, self.boxed(Reader::reading)?),
             "exponential" => ReadAs::Exponential(self.rest(Reader::combining)?),
             "branches" => ReadAs::Branches {
                 cond: self.one(Reader::cond)?,

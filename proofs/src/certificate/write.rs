@@ -11,8 +11,8 @@ use rtv_semantics::size::{Atom, Size, Sym, SymKind};
 use rtv_semantics::term::{Binder, Declared, Form, Fun, Lit, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_smt::{
-    Algebra, Combining, Fit, Frame, Member, Merge, Monomial, Narrowing, Proof, Question, ReadAs, Reading,
-    Rewrite, Rewriting, Rule, Tame,
+    Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Monomial, Narrowing, Need,
+    Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
 use std::collections::HashMap;
 
@@ -59,6 +59,11 @@ fn numbers(values: &[usize]) -> String {
         [] => "-".to_string(),
         values => values.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
     }
+}
+
+/// Lists of numbers, each after a blank.
+fn lists(all: &[Vec<usize>]) -> String {
+    all.iter().map(|list| format!(" {}", numbers(list))).collect()
 }
 
 pub fn escaped(text: &str) -> String {
@@ -252,17 +257,28 @@ impl Writer {
     fn proof(&mut self, proof: &Proof) -> Result<usize, Untold> {
         let line = match proof {
             Proof::Same => "proof same".to_string(),
-            Proof::Framed { algebra, left, right, frames } => {
+            Proof::Framed { algebra, left, right, denominators, frames } => {
                 let (left, right) = (self.reading(left)?, self.reading(right)?);
                 let mut line = format!("proof framed {} {left} {right}", self.algebra(algebra)?);
+                if !denominators.is_empty() {
+                    let all =
+                        denominators.iter().map(|d| self.denominator(d)).collect::<Result<Vec<_>, _>>()?;
+                    line.push_str(&format!(" over {}", numbers(&all)));
+                }
                 for Frame { frame, members } in frames {
                     let members = members.iter().map(|m| self.member(m)).collect::<Vec<_>>();
                     line.push_str(&format!(" {} {}", self.monomial(frame)?, numbers(&members)));
                 }
                 line
             }
-            Proof::WhereDefined => "proof defined".to_string(),
-            Proof::Calculated => "proof calculated".to_string(),
+            Proof::WhereDefined { sizes, needs, rest } => {
+                let sizes = numbers(&self.conds(sizes));
+                let needs = needs.iter().map(|need| self.need(need)).collect::<Result<Vec<_>, _>>()?;
+                format!("proof defined {sizes} {} {}", numbers(&needs), self.proof(rest)?)
+            }
+            Proof::BothWays { there, back } => {
+                format!("proof both {} {}", self.proof(there)?, self.proof(back)?)
+            }
             Proof::Parts(parts) => {
                 let parts = parts.iter().map(|part| self.proof(part)).collect::<Result<Vec<_>, _>>()?;
                 format!("proof parts{}", refs(&parts))
@@ -287,6 +303,24 @@ impl Writer {
             }
         };
         Ok(self.node(line))
+    }
+
+    fn need(&mut self, Need { value, combined }: &Need) -> Result<usize, Untold> {
+        let mut line = format!("need {}", self.term(value)?);
+        if let Some((how, after)) = combined {
+            line.push_str(&format!(" {} {}", self.combining(how)?, self.term(after)?));
+        }
+        Ok(self.node(line))
+    }
+
+    fn denominator(&mut self, denominator: &Denominator) -> Result<usize, Untold> {
+        let (divisor, parts) = (self.term(&denominator.divisor)?, self.reading(&denominator.parts)?);
+        let mut side = |monomials: &[Monomial]| {
+            let places = monomials.iter().map(|m| self.monomial(m)).collect::<Result<Vec<_>, _>>()?;
+            Ok(numbers(&places))
+        };
+        let (left, right) = (side(&denominator.left)?, side(&denominator.right)?);
+        Ok(self.node(format!("denominator {divisor} {parts} {left} {right}")))
     }
 
     fn member(&mut self, Member { place, fit }: &Member) -> usize {
@@ -336,33 +370,67 @@ impl Writer {
     fn combining(&mut self, combining: &Combining) -> Result<usize, Untold> {
         let line = match combining {
             Combining::Kept => "combining kept".to_string(),
-            Combining::Calculated => "combining calculated".to_string(),
             Combining::Inside(parts) => format!("combining inside{}", refs(&self.combinings(parts)?)),
             Combining::Under(binders, inside) => {
                 let binders = self.binders(binders);
                 format!("combining under {}{}", self.combining(inside)?, refs(&binders))
             }
             Combining::Negated(rest) => format!("combining negated {}", self.combining(rest)?),
-            Combining::Combined { algebra, reading, reversed, after } => {
+            Combining::Logarithm { argument, sum } => {
+                format!("combining logarithm {} {}", self.combining(argument)?, self.combining(sum)?)
+            }
+            Combining::Combined { algebra, reading, reversed, extremes, after } => {
                 let algebra = self.algebra(algebra)?;
-                let reading = self.reading(reading)?;
-                let reversed: String = reversed.iter().map(|list| format!(" {}", numbers(list))).collect();
-                format!("combining combined {algebra} {reading} {}{reversed}", self.term(after)?)
+                let (reading, after) = (self.reading(reading)?, self.term(after)?);
+                let mut line = format!("combining combined {algebra} {reading} {after}{}", lists(reversed));
+                for (at, extreme) in extremes.iter().enumerate() {
+                    if let Some(extreme) = extreme {
+                        line.push_str(&format!(" extreme {at} {}", self.extreme(extreme)?));
+                    }
+                }
+                line
             }
         };
         Ok(self.node(line))
     }
 
+    fn extreme(&mut self, extreme: &Extreme) -> Result<usize, Untold> {
+        let Extreme { free, scale, rest, element, mapped, reversed, after } = extreme;
+        let terms = [free, scale, rest, after].map(|term| self.term(term));
+        let [free, scale, rest, after] = terms;
+        let element = self.combining(element)?;
+        let mapped = match mapped {
+            None => "-".to_string(),
+            Some(Mapped { extreme, reading: None }) => format!("of {}", self.combining(extreme)?),
+            Some(Mapped { extreme, reading: Some(reading) }) => {
+                format!("in {} {}", self.combining(extreme)?, self.reading(reading)?)
+            }
+        };
+        let line = format!("extreme {} {} {} {}", free?, scale?, rest?, after?);
+        Ok(self.node(format!("{line} {element} {mapped}{}", lists(reversed))))
+    }
+
     fn reading(&mut self, reading: &Reading) -> Result<usize, Untold> {
         let how = match &reading.how {
             ReadAs::Neutral => "neutral".to_string(),
-            ReadAs::Calculated => "calculated".to_string(),
             ReadAs::Number => "number".to_string(),
             ReadAs::Size => "size".to_string(),
             ReadAs::Both(a, b) => format!("both {} {}", self.reading(a)?, self.reading(b)?),
             ReadAs::Difference(a, b) => format!("difference {} {}", self.reading(a)?, self.reading(b)?),
             ReadAs::Opposite(a) => format!("opposite {}", self.reading(a)?),
             ReadAs::Product(a, b) => format!("product {} {}", self.reading(a)?, self.reading(b)?),
+            ReadAs::Merged(a, b) => format!("merged {} {}", self.reading(a)?, self.reading(b)?),
+            ReadAs::Quotient { dividend, divisor } => {
+                let dividend = match dividend {
+                    Some(dividend) => self.reading(dividend)?.to_string(),
+                    None => "-".to_string(),
+                };
+                format!("quotient {dividend} {}", self.combining(divisor)?)
+            }
+            ReadAs::Exponents(exponent) => format!("exponents {}", self.combining(exponent)?),
+            ReadAs::After(how, reading) => {
+                format!("after {} {}", self.combining(how)?, self.reading(reading)?)
+            }
             ReadAs::Exponential(parts) => format!("exponential{}", refs(&self.combinings(parts)?)),
             ReadAs::Branches { cond, holds, fails } => {
                 let cond = self.cond(cond);
@@ -450,6 +518,6 @@ impl Writer {
         for (contract, part) in &instance.parts {
             parts.push(self.part(*contract, part)?);
         }
-        Ok(self.node(format!("instance {}{}", escaped(&instance.dtypes), refs(&parts))))
+        Ok(self.node(format!("instance {}{}", escaped(&instance.choice), refs(&parts))))
     }
 }

@@ -1,6 +1,6 @@
 //! Combinations put together anew: the term is read as monomials in the way that the proof
 //! tells, each step looked at; what the proof gives as the result is read without any step,
-//! and must be the same monomials.
+//! and must be the same monomials (see `build.rs`).
 
 use super::agree::{Names, permutations};
 use super::tame::number;
@@ -68,13 +68,20 @@ impl Check<'_, '_> {
                     _ => Ok(negated(&self.combined(&args[0], rest, facts)?)),
                 }
             }
-            (Combining::Combined { algebra, reading, reversed, after }, _) => {
+            (Combining::Logarithm { argument, sum }, Form::Call(Fun::Scalar(Scalar::Log), args)) => {
+                let logarithms = self.logarithms(&args[0], argument, facts)?;
+                self.combined(&logarithms, sum, facts)
+            }
+            (Combining::Combined { algebra, reading, reversed, extremes, after }, _) => {
                 if term.tensor_type().is_none() || after.ty() != term.ty() {
                     return fail("a result of the type of the term");
                 }
                 self.lawful(algebra, term)?;
                 let monomials = self.read(term, algebra, reading, facts)?;
-                self.built(monomials, reversed, algebra, after, facts)?;
+                let monomials = self.oriented(monomials, reversed)?;
+                let monomials = self.taken_out(monomials, extremes, algebra, facts)?;
+                let result = self.flat(after, algebra, facts)?;
+                self.balance(monomials, result, algebra, after.dtype(), facts)?;
                 Ok(after.clone())
             }
             _ => fail("a step that does not fit the term"),
@@ -120,7 +127,7 @@ impl Check<'_, '_> {
         }
         for (at, (old, new)) in reduce.binders.iter().zip(binders).enumerate() {
             let taken = whole.contains(&new.sym)
-                || facts.iter().any(|fact| fact.mentions(&new.sym))
+                || self.is_outer(&new.sym, facts)
                 || binders[..at].iter().any(|b| b.sym == new.sym)
                 || binders.iter().any(|b| b.extent.mentions(&new.sym) && !reduce_mentions(reduce, &old.sym))
                 || new.sym.kind() != old.sym.kind();
@@ -207,8 +214,29 @@ impl Check<'_, '_> {
                     (self.read(a, algebra, left, facts)?, self.read(b, algebra, right, facts)?);
                 product(&left, &right)
             }
+            (ReadAs::Merged(left, right), Some((Scalar::Mul, [a, b]))) if *algebra == Algebra::Ring => {
+                let (left, right) =
+                    (self.read(a, algebra, left, facts)?, self.read(b, algebra, right, facts)?);
+                self.merged_product(&left, &right, term)
+            }
+            (ReadAs::Quotient { dividend, divisor }, Some((fun, args))) if *algebra == Algebra::Ring => {
+                let left = match (fun, args, dividend) {
+                    (Scalar::Div, [a, _], Some(dividend)) => self.read(a, algebra, dividend, facts)?,
+                    (Scalar::Reciprocal, [_], None) => vec![monomial(BigRational::one(), Vec::new())],
+                    _ => return fail("a quotient"),
+                };
+                let inverse = self.inverse(&args[args.len() - 1], divisor, facts)?;
+                self.merged_product(&left, &[inverse], term)
+            }
+            (ReadAs::Exponents(exponent), Some((Scalar::Exp, [a]))) if *algebra == Algebra::Ring => {
+                Ok(vec![self.exponents(a, exponent, facts)?])
+            }
             (ReadAs::Exponential(parts), Some((Scalar::Exp, [a]))) if *algebra == Algebra::Ring => {
                 self.exponential(a, parts, facts)
+            }
+            (ReadAs::After(how, reading), _) => {
+                let term = self.combined(term, how, facts)?;
+                self.read(&term, algebra, reading, facts)
             }
             (ReadAs::Branches { cond, holds, fails }, _) => {
                 let (then, other) = self.branch_terms(term, algebra, cond, facts)?;
@@ -342,146 +370,15 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Whether `after` is the combination of the monomials.
-    fn built(
-        &mut self,
-        monomials: Vec<Monomial>,
-        reversed: &[Vec<usize>],
-        algebra: &Algebra,
-        after: &Term,
-        facts: &[Cond],
-    ) -> Result<(), Why> {
-        let mut wanted = Vec::new();
-        for (at, mut monomial) in monomials.into_iter().enumerate() {
-            for &binder in reversed.get(at).map_or(&[][..], Vec::as_slice) {
-                monomial = self.reversed(monomial, binder)?;
-            }
-            wanted.push(self.counted_out(monomial, algebra, after.dtype(), facts));
-        }
-        let mut given = Vec::new();
-        for monomial in self.flat(after, algebra, facts)? {
-            given.push(self.counted_out(monomial, algebra, after.dtype(), facts));
-        }
-        for monomial in wanted {
-            let found = (0..given.len()).find(|&k| self.same_monomial(&monomial, &given[k], facts));
-            let Some(found) = found else { return fail("each monomial in the result") };
-            given.remove(found);
-        }
-        if given.is_empty() { Ok(()) } else { fail("no more monomials than there are") }
-    }
-
-    /// `k` as `extent - 1 - k`.
-    fn reversed(&mut self, monomial: Monomial, at: usize) -> Result<Monomial, Why> {
-        let Some(Binder { sym, extent }) = monomial.binders.get(at).cloned() else { return fail("a binder") };
-        let tied = |b: &Binder| b.extent.mentions(&sym) || extent.mentions(&b.sym);
-        if monomial.binders.iter().any(tied) {
-            return fail("a range that nothing depends on");
-        }
-        let value = &(&extent - &Size::one()) - &Size::sym(&sym);
-        Ok(self.replaced(&monomial, &Subst::new().with_size(&sym, value)))
-    }
-
-    /// In a ring, binders on which nothing depends as a number of copies.
-    fn counted_out(
-        &mut self,
-        mut monomial: Monomial,
-        algebra: &Algebra,
-        dtype: DType,
-        facts: &[Cond],
-    ) -> Monomial {
-        if *algebra != Algebra::Ring {
-            return monomial;
-        }
-        let mut at = 0;
-        while at < monomial.binders.len() {
-            let Binder { sym, extent } = monomial.binders[at].clone();
-            let used = monomial.factors.iter().any(|f| free_syms(f).contains(&sym))
-                || monomial.guards.iter().any(|g| g.mentions(&sym))
-                || monomial.binders.iter().any(|b| b.extent.mentions(&sym) || extent.mentions(&b.sym));
-            if used {
-                at += 1;
-                continue;
-            }
-            monomial.binders.remove(at);
-            let natural = self.holds(facts, &Cond::non_neg(extent.clone()));
-            let count = if natural { extent } else { extent.maximum(&Size::zero()) };
-            let span = rtv_semantics::diag::Span::default();
-            monomial.factors.push(Term::cast(dtype, Term::size(count, span), span));
-        }
-        let (sizes, mut factors): (Vec<Term>, Vec<Term>) =
-            monomial.factors.into_iter().partition(|factor| converted_size(factor).is_some());
-        if let Some(first) = sizes.first() {
-            let product = Size::product(&sizes.iter().filter_map(converted_size).collect::<Vec<_>>());
-            let span = first.span();
-            factors.push(Term::cast(dtype, Term::size(product, span), span));
-        }
-        Monomial { factors, ..monomial }
-    }
-
-    /// A term as monomials by its structure alone; in a ring every factor is looked at
-    /// where it stands.
-    fn flat(&mut self, term: &Term, algebra: &Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
-        if !self.step() {
-            return fail("an end within the limit of steps");
-        }
-        let op = operation(algebra);
-        let ring = *algebra == Algebra::Ring;
-        if is_neutral(term, algebra) {
-            return Ok(Vec::new());
-        }
-        if ring && let Some(value) = number(term) {
-            return Ok(vec![monomial(value, Vec::new())]);
-        }
-        if let Some([a, b]) = operands(term, algebra) {
-            let mut all = self.flat(a, algebra, facts)?;
-            all.extend(self.flat(b, algebra, facts)?);
-            return Ok(all);
-        }
-        match term.form() {
-            Form::Call(Fun::Scalar(Scalar::Mul), args) if ring && args.len() == 2 => {
-                let (left, right) =
-                    (self.flat(&args[0], algebra, facts)?, self.flat(&args[1], algebra, facts)?);
-                product(&left, &right)
-            }
-            Form::Call(Fun::Scalar(Scalar::Div), args) if ring && ratio(args).is_some() => {
-                Ok(vec![monomial(ratio(args).unwrap_or_else(BigRational::one), Vec::new())])
-            }
-            Form::If(cond, then, other) if cond.as_cond().is_some() => {
-                let cond = cond.as_cond().unwrap_or(Cond::True);
-                if !self.total(&cond, facts) {
-                    return fail("a condition that has a truth value");
-                }
-                let mut all = Vec::new();
-                for (guard, branch) in [(cond.clone(), then), (cond.negated(), other)] {
-                    let given = [facts, std::slice::from_ref(&guard)].concat();
-                    all.extend(guarded(self.flat(branch, algebra, &given)?, &[guard]));
-                }
-                Ok(all)
-            }
-            Form::Reduce(reduce) if reduce.op == op => {
-                let mut binders = Vec::new();
-                let mut rename = Subst::new();
-                for Binder { sym, extent } in &reduce.binders {
-                    let new = self.fresh.sym(sym);
-                    binders.push(Binder { sym: new.clone(), extent: rename.size(extent) });
-                    rename = rename.with_size(sym, Size::sym(&new));
-                }
-                let body = rename.term(&reduce.body, &mut self.fresh);
-                let mut all = self.flat(&body, algebra, &[facts, &ranges(&binders)].concat())?;
-                all.iter_mut().for_each(|m| drop(m.binders.splice(0..0, binders.iter().cloned())));
-                Ok(all)
-            }
-            _ if algebra.is_of_values() && !self.finite(term, facts) => {
-                fail("a factor of the result that is finite")
-            }
-            _ => Ok(vec![monomial(BigRational::one(), vec![term.clone()])]),
-        }
-    }
-
     /// The same binders in some order, and under them the same guards and factors.
     pub fn same_monomial(&mut self, a: &Monomial, b: &Monomial, facts: &[Cond]) -> bool {
+        a.coefficient == b.coefficient && self.same_elements(a, b, facts)
+    }
+
+    /// The same, whatever the coefficients are.
+    pub fn same_elements(&mut self, a: &Monomial, b: &Monomial, facts: &[Cond]) -> bool {
         let sizes = |m: &Monomial| (m.binders.len(), m.factors.len());
-        if a.coefficient != b.coefficient || sizes(a) != sizes(b) || a.binders.len() > PERMUTED {
+        if sizes(a) != sizes(b) || a.binders.len() > PERMUTED {
             return false;
         }
         permutations(a.binders.len()).into_iter().any(|order| self.same_in_order(a, b, &order, facts))
@@ -547,7 +444,7 @@ pub fn operation(algebra: &Algebra) -> Monoid {
 }
 
 /// The two sides of the algebra's operation.
-fn operands<'t>(term: &'t Term, algebra: &Algebra) -> Option<[&'t Term; 2]> {
+pub fn operands<'t>(term: &'t Term, algebra: &Algebra) -> Option<[&'t Term; 2]> {
     match term.form() {
         Form::Call(Fun::Scalar(fun), _) if operation(algebra).scalar() != Some(*fun) => None,
         Form::Call(Fun::Combine(monoid), _) if operation(algebra).declared() != Some(monoid) => None,
@@ -568,21 +465,21 @@ pub fn ranges(binders: &[Binder]) -> Vec<Cond> {
     binders.iter().map(|b| Cond::within(&Size::zero(), &Size::sym(&b.sym), &b.extent)).collect()
 }
 
-fn monomial(coefficient: BigRational, factors: Vec<Term>) -> Monomial {
+pub fn monomial(coefficient: BigRational, factors: Vec<Term>) -> Monomial {
     Monomial { binders: Vec::new(), guards: Vec::new(), coefficient, factors }
 }
 
-fn opposite(mut monomials: Vec<Monomial>) -> Vec<Monomial> {
+pub fn opposite(mut monomials: Vec<Monomial>) -> Vec<Monomial> {
     monomials.iter_mut().for_each(|m| m.coefficient = -m.coefficient.clone());
     monomials
 }
 
-fn guarded(mut monomials: Vec<Monomial>, guards: &[Cond]) -> Vec<Monomial> {
+pub fn guarded(mut monomials: Vec<Monomial>, guards: &[Cond]) -> Vec<Monomial> {
     monomials.iter_mut().for_each(|m| drop(m.guards.splice(0..0, guards.iter().cloned())));
     monomials
 }
 
-fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> {
+pub fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> {
     if left.len() * right.len() > MAX_MONOMIALS {
         return fail("an end within the limit of monomials");
     }
@@ -602,20 +499,20 @@ fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, Why> 
 }
 
 /// The literal that changes nothing; over the modes that reorder floats a zero of any sign.
-fn is_neutral(term: &Term, algebra: &Algebra) -> bool {
+pub fn is_neutral(term: &Term, algebra: &Algebra) -> bool {
     let Form::Lit(lit) = term.form() else { return false };
     let neutral = operation(algebra).neutral(term.dtype(), term.span());
     let same = matches!(neutral.form(), Form::Lit(other) if other == lit);
     same || (operation(algebra) == Monoid::Sum && number(term).is_some_and(|value| value.is_zero()))
 }
 
-fn ratio(args: &[Term]) -> Option<BigRational> {
+pub fn ratio(args: &[Term]) -> Option<BigRational> {
     let [a, b] = args else { return None };
     let (a, b) = (number(a)?, number(b)?);
     (!b.is_zero()).then(|| a / b)
 }
 
-fn converted_size(term: &Term) -> Option<Size> {
+pub fn converted_size(term: &Term) -> Option<Size> {
     match term.form() {
         Form::Call(Fun::Cast(_), args) => args[0].as_size().cloned(),
         _ => None,

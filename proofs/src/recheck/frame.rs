@@ -7,15 +7,17 @@
 //! there. The two sides are the same if at each point they have the same elements as often:
 //! of a number, with the same sum of coefficients; of what counts once, at all.
 
+use super::calculate::{inverse, inverse_of};
 use super::combine::{is_idempotent, ranges};
 use super::{Check, Why, fail};
 use num_rational::BigRational;
 use num_traits::Zero;
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::Term;
-use rtv_smt::{Algebra, Fit, Frame, Member, Monomial, Reading};
+use rtv_smt::{Algebra, Denominator, Fit, Frame, Member, Monomial, Reading};
 use std::collections::BTreeSet;
 
 /// Cases of guards that hold and fail.
@@ -42,6 +44,7 @@ impl Check<'_, '_> {
         sides: [&Term; 2],
         algebra: &Algebra,
         readings: [&Reading; 2],
+        denominators: &[Denominator],
         frames: &[Frame],
         facts: &[Cond],
     ) -> Result<(), Why> {
@@ -49,9 +52,13 @@ impl Check<'_, '_> {
             return fail("sides of one type");
         }
         self.lawful(algebra, sides[0])?;
-        let left = self.read(sides[0], algebra, readings[0], facts)?;
+        let mut left = self.read(sides[0], algebra, readings[0], facts)?;
+        let mut right = self.read(sides[1], algebra, readings[1], facts)?;
+        for denominator in denominators {
+            (left, right) = self.multiplied([&left, &right], algebra, denominator, facts)?;
+        }
         let on_left = left.len();
-        let all = [left, self.read(sides[1], algebra, readings[1], facts)?].concat();
+        let all = [left, right].concat();
         let mut used = BTreeSet::new();
         for Frame { frame, members } in frames {
             let mut rows = Vec::new();
@@ -76,6 +83,66 @@ impl Check<'_, '_> {
         if used.len() == all.len() { Ok(()) } else { fail("all monomials") }
     }
 
+    /// Both sides times a finite number that is not 0, since its inverse is finite.
+    fn multiplied(
+        &mut self,
+        sides: [&[Monomial]; 2],
+        algebra: &Algebra,
+        denominator: &Denominator,
+        facts: &[Cond],
+    ) -> Result<(Vec<Monomial>, Vec<Monomial>), Why> {
+        let Denominator { divisor, parts, left, right } = denominator;
+        let real = divisor.tensor_type().is_some_and(|ty| self.calculates(ty.dtype));
+        if !real || *algebra != Algebra::Ring {
+            return fail("real numbers");
+        }
+        if !self.finite(divisor, facts) || !self.finite(&inverse(divisor), facts) {
+            return fail("a denominator that is not 0");
+        }
+        let parts = self.read(divisor, &Algebra::Ring, parts, facts)?;
+        for (side, given) in sides.into_iter().zip([left, right]) {
+            let mut wanted = Vec::new();
+            for monomial in side {
+                wanted.extend(self.times(monomial, divisor, &parts)?);
+            }
+            let fresh = given.iter().all(|monomial| self.has_own_names(monomial, facts));
+            let same = wanted.len() == given.len()
+                && wanted.iter().zip(given).all(|(a, b)| self.same_monomial(a, b, facts));
+            if !fresh || !same {
+                return fail("a side times its denominator");
+            }
+        }
+        Ok((left.clone(), right.clone()))
+    }
+
+    /// A monomial times the divisor, which is the sum of the parts.
+    fn times(
+        &mut self,
+        monomial: &Monomial,
+        divisor: &Term,
+        parts: &[Monomial],
+    ) -> Result<Vec<Monomial>, Why> {
+        let free = free_syms(divisor);
+        if monomial.binders.iter().any(|b| free.contains(&b.sym)) {
+            return fail("binders of its own for each factor");
+        }
+        let cancels = |factor: &Term| inverse_of(factor).is_some_and(|inner| alpha_eq(inner, divisor));
+        let Some(at) = monomial.factors.iter().position(cancels) else {
+            return self.merged_product(std::slice::from_ref(monomial), parts, divisor);
+        };
+        let mut rest = monomial.clone();
+        rest.factors.remove(at);
+        Ok(vec![rest])
+    }
+
+    /// Whether the binders are symbols that mean nothing outside.
+    fn has_own_names(&self, monomial: &Monomial, facts: &[Cond]) -> bool {
+        monomial.binders.iter().enumerate().all(|(at, binder)| {
+            let again = monomial.binders[..at].iter().any(|other| other.sym == binder.sym);
+            !again && !self.is_outer(&binder.sym, facts)
+        })
+    }
+
     /// The frame itself: a monomial with its binders named anew.
     fn own_points(
         &mut self,
@@ -87,7 +154,7 @@ impl Check<'_, '_> {
         for (at, binder) in frame.binders.iter().enumerate() {
             let taken = binder.sym.kind() != SymKind::Int
                 || free.contains(&binder.sym)
-                || facts.iter().any(|fact| fact.mentions(&binder.sym))
+                || self.is_outer(&binder.sym, facts)
                 || frame.binders[..at].iter().any(|other| other.sym == binder.sym);
             if taken || binder.extent.syms().iter().any(|sym| sym.kind() == SymKind::Group) {
                 return fail("points of the frame");

@@ -13,7 +13,11 @@
 //! fresh, no place to be one that there is.
 
 mod agree;
+mod build;
+mod calculate;
 mod combine;
+mod defined;
+mod extreme;
 mod frame;
 mod leaves;
 mod narrow;
@@ -30,10 +34,10 @@ pub use leaves::{Leaves, Opinion, SecondSolver, Tally};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
-use rtv_semantics::size::Size;
+use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
-use rtv_smt::{Budget, Errors, Merge, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
+use rtv_smt::{Budget, Errors, Merge, Need, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
 use sizes::Sizes;
 use std::sync::Arc;
 pub use trial::tried;
@@ -59,7 +63,11 @@ pub struct Check<'c, 's> {
     encoding: &'s ValueProver,
     fresh: Fresh,
     mode: Mode,
-    hypotheses: &'c [Term],
+    /// Known of values; of the goal, and of what a defined side says.
+    hypotheses: Vec<Term>,
+    /// A term that may be infinite and stands as a factor nevertheless: an extreme over what
+    /// may be an empty range.
+    infinite: Option<Term>,
     /// Those of the goal: the laws of others are not believed.
     monoids: Vec<Arc<Declared>>,
     steps: u64,
@@ -98,7 +106,8 @@ impl<'s> Checking<'s> {
             encoding: self.encoding,
             fresh: Fresh::new(OWN_IDS),
             mode: goal.mode,
-            hypotheses: &goal.hypotheses,
+            hypotheses: goal.hypotheses.clone(),
+            infinite: None,
             monoids: monoids_in(goal.hypotheses.iter().chain([&goal.left, &goal.right])),
             steps: 0,
             depth: 0,
@@ -187,11 +196,27 @@ impl Check<'_, '_> {
                 Ok(())
             }
             Proof::Parts(proofs) => self.parts(left, right, proofs, facts),
-            Proof::Framed { algebra, left: on_left, right: on_right, frames } => {
-                self.framed([left, right], algebra, [on_left, on_right], frames, facts)
+            Proof::Framed { algebra, left: on_left, right: on_right, denominators, frames } => {
+                let readings = [&**on_left, on_right];
+                self.framed([left, right], algebra, readings, denominators, frames, facts)
             }
-            Proof::WhereDefined => fail("what a defined left side says"),
-            Proof::Calculated => fail("the steps of a calculation"),
+            Proof::WhereDefined { .. } if !asked.directed => fail("a left side that is defined"),
+            Proof::WhereDefined { sizes, needs, rest } => {
+                self.says(left, sizes, needs, facts)?;
+                let known = self.hypotheses.len();
+                let given = [facts, sizes].concat();
+                let proved = self
+                    .known_too(needs, &given)
+                    .and_then(|()| self.proved([left, right], rest, &given, asked));
+                self.hypotheses.truncate(known);
+                proved
+            }
+            Proof::BothWays { there, back } => {
+                self.proved([left, right], there, facts, Asked { directed: true, ..asked })?;
+                let (left_asked, right_asked) = (asked.right, asked.left);
+                let turned = Asked { left: left_asked, right: right_asked, directed: true };
+                self.proved([right, left], back, facts, turned)
+            }
             Proof::Solved { question, merges, .. } => {
                 for merge in merges {
                     self.merged(merge, facts)?;
@@ -199,6 +224,26 @@ impl Check<'_, '_> {
                 self.solved([left, right], &question.text(), merges, facts, asked)
             }
         }
+    }
+
+    /// Takes up what is said of values, and the same put together anew.
+    fn known_too(&mut self, needs: &[Need], facts: &[Cond]) -> Result<(), Why> {
+        self.hypotheses.extend(needs.iter().map(|need| need.value.clone()));
+        for Need { value, combined } in needs {
+            let Some((how, after)) = combined else { continue };
+            let reached = self.combined(value, how, facts)?;
+            if !alpha_eq(&reached, after) && !self.agree(&reached, after, facts) {
+                return fail("the condition that a step leads to");
+            }
+            self.hypotheses.push(after.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether a symbol means something outside of the term that is looked at.
+    fn is_outer(&self, sym: &Sym, facts: &[Cond]) -> bool {
+        facts.iter().any(|fact| fact.mentions(sym))
+            || self.hypotheses.iter().any(|known| free_syms(known).contains(sym))
     }
 
     /// Whether the question is the one about these terms, and has no answer.
@@ -212,7 +257,7 @@ impl Check<'_, '_> {
     ) -> Result<(), Why> {
         let goal = ValueGoal {
             facts,
-            hypotheses: self.hypotheses,
+            hypotheses: &self.hypotheses,
             left,
             right,
             mode: self.mode,
@@ -287,7 +332,7 @@ impl Check<'_, '_> {
                 free_syms(&reduce.body).contains(index)
                     || reduce.binders.iter().any(|b| b.sym == *index || b.extent.mentions(index))
             };
-            let fresh = given.iter().all(|fact| !fact.mentions(index)) && !free(first) && !free(second);
+            let fresh = !self.is_outer(index, &given) && !free(first) && !free(second);
             if forward || !fresh || !self.holds(&given, &Cond::eq(&m, &n)) {
                 return fail("ranges of one length");
             }

@@ -74,7 +74,7 @@ impl Check<'_, '_> {
             Rule::Reindexed { at, there, back, extent } => {
                 vec![self.reindexed(monomial, *at, (there, back, extent), parts, facts)?]
             }
-            Rule::Each(_) => return fail("a range that is written out"),
+            Rule::Each(at) => self.written_out(monomial, *at, parts.len())?,
             Rule::Idle(at) => {
                 let mut rest = monomial.clone();
                 let Binder { sym, extent } = taken(&mut rest.binders, *at)?;
@@ -119,6 +119,18 @@ impl Check<'_, '_> {
             copies.push(copy);
         }
         Ok(copies)
+    }
+
+    /// One monomial for each of a few values of a binder.
+    fn written_out(&mut self, monomial: &Monomial, at: usize, count: usize) -> Result<Vec<Monomial>, Why> {
+        let mut rest = monomial.clone();
+        let Binder { sym, extent } = taken(&mut rest.binders, at)?;
+        let as_many = i64::try_from(count).is_ok_and(|count| count > 0 && extent.as_i64() == Some(count));
+        if !as_many || rest.binders.iter().any(|b| b.extent.mentions(&sym)) {
+            return fail("a range that is written out");
+        }
+        let at = |k: usize| Subst::new().with_size(&sym, Size::from(k as i64));
+        Ok((0..count).map(|k| self.replaced(&rest, &at(k))).collect())
     }
 
     /// One binder has one value: what is left without it. That the value lies in the range

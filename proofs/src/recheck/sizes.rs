@@ -52,7 +52,7 @@ impl Sizes {
         }
         let holds = !fails_somewhere(&key.0, goal)
             && ((self.defined(&key.0, goal, leaves) && linear(&key.0, goal, MAX_SPLITS))
-                || leaves.refuted(&question(&key.0, goal), Budget::ATTEMPT));
+                || leaves.refuted(&question(&key.0, goal), Budget::OBLIGATION));
         self.known.insert(key, holds);
         holds
     }
@@ -92,20 +92,42 @@ fn fails_somewhere(facts: &[Cond], goal: &Cond) -> bool {
     })
 }
 
-/// The goal with quotients that come out: `(d*e + c) // d` is `e` where `0 <= c < d`.
+/// The goal with quotients that come out: `(d*e + c) // d` is `e` where `0 <= c < d`, and
+/// `d * (a // d)` is `a` where the facts say so.
 fn divided(facts: &[Cond], goal: &Cond) -> Cond {
     let plain: Vec<Cond> = facts.iter().filter(|fact| !has_quotient(fact)).cloned().collect();
+    let exact: Vec<(Monomial, Size)> = facts.iter().filter_map(exact_quotient).collect();
+    let multiplied = |size: &Size| {
+        exact.iter().fold(size.clone(), |size, (product, a)| {
+            let (e, c) = split(&size, product);
+            &(a * &e) + &c
+        })
+    };
     let quotient = |atom: &Atom| {
         let Atom::Div(a, d) = atom else { return None };
-        let [(by, one)] = d.terms() else { return None };
+        let whole = multiplied(a);
+        let left = || (whole != *a).then(|| Size::atom(Atom::Div(whole.clone(), d.clone())));
+        let [(by, one)] = d.terms() else { return left() };
         if !one.is_one() {
-            return None;
+            return left();
         }
-        let (e, c) = split(a, by);
+        let (e, c) = split(&whole, by);
         let natural = |p: &Size| linear(&plain, &Cond::non_neg(p.clone()), 0);
-        (natural(&c) && below(&plain, &c, by)).then_some(e)
+        if natural(&c) && below(&plain, &c, by) { Some(e) } else { left() }
     };
-    goal.map(&|size| size.map_atoms(&quotient))
+    goal.map(&|size| multiplied(&size.map_atoms(&quotient)))
+}
+
+/// `d * (a // d)` and `a`, if the fact is that they are equal.
+fn exact_quotient(fact: &Cond) -> Option<(Monomial, Size)> {
+    let Cond::Zero(p) = fact else { return None };
+    p.terms().iter().flat_map(|(monomial, _)| monomial).find_map(|(atom, _)| {
+        let Atom::Div(a, d) = atom else { return None };
+        let product = d * &Size::atom(atom.clone());
+        let rest = a - &product;
+        let [(monomial, one)] = product.terms() else { return None };
+        (one.is_one() && (*p == rest || *p == -&rest)).then(|| (monomial.clone(), a.clone()))
+    })
 }
 
 /// `a = by * e + c`, with every multiple of `by` in `e`.

@@ -10,7 +10,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
 use rtv_semantics::size::Size;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
-use rtv_smt::Budget;
+use rtv_smt::{Budget, Sign};
 
 /// What is known of a number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,10 +22,37 @@ enum Known {
 impl Check<'_, '_> {
     /// Finite, defined and free of errors: by structure, else by a question to the solvers.
     pub fn finite(&mut self, term: &Term, facts: &[Cond]) -> bool {
-        self.tame(term, facts) || {
-            let question = self.encoding.finite_question(term, self.mode, facts);
-            question.is_some_and(|text| self.leaves.refuted(&text, Budget::OBLIGATION))
+        self.tame(term, facts) || self.never_otherwise(term, None, facts)
+    }
+
+    pub fn is_positive(&mut self, term: &Term, facts: &[Cond]) -> bool {
+        self.sign_of(term, facts) == Some(Sign::Positive)
+    }
+
+    /// The sign of a finite number, by structure, else by questions to the solvers.
+    pub fn sign_of(&mut self, term: &Term, facts: &[Cond]) -> Option<Sign> {
+        if let (true, Some(Known::Positive)) = (self.tame(term, facts), self.sign(term, facts)) {
+            return Some(Sign::Positive);
         }
+        let signs = [Sign::Positive, Sign::AtLeastZero, Sign::Negative];
+        signs.into_iter().find(|sign| self.never_otherwise(term, Some(*sign), facts))
+    }
+
+    /// Whether no solver finds a term to be infinite, undefined, an error, or of another sign
+    /// than one that is given.
+    fn never_otherwise(&mut self, term: &Term, sign: Option<Sign>, facts: &[Cond]) -> bool {
+        let known = std::mem::take(&mut self.hypotheses);
+        let mut refuted = |hypotheses: &[Term], budget: Budget| {
+            let question = self.encoding.number_question(term, sign, self.mode, facts, hypotheses);
+            question.is_some_and(|text| self.leaves.refuted(&text, budget))
+        };
+        let never = match known.is_empty() {
+            true => refuted(&[], Budget::OBLIGATION),
+            // What is known of values is not needed as a rule, and makes the question dear.
+            false => refuted(&[], Budget::PRUNE) || refuted(&known, Budget::OBLIGATION),
+        };
+        self.hypotheses = known;
+        never
     }
 
     pub fn tame(&mut self, term: &Term, facts: &[Cond]) -> bool {

@@ -43,8 +43,26 @@ monoid xor(a: i32, b: i32) -> i32 { let identity = 0 return bitwise_xor(a, b) }
 rule xor_of_concat[M, N](x: i32[M], y: i32[N]) {
   reduce(xor)(concat([x, y])[k] for k in M + N) <=> xor(reduce(xor)(x[k] for k in M), reduce(xor)(y[k] for k in N))
 }
+rule neighbours_from_either_end[*S](x: f32[*(S + 2)]) upto reassoc {
+  [x[*i] + x[*(i + 1)] + x[*(i + 2)] for *i in *S] => [x[*(i + 2)] + x[*(i + 1)] + x[*i] for *i in *S]
+}
 rule softmax_is_shifted[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
   exp(x - c) / sum(exp(x - c)) => exp(x) / sum(exp(x))
+}
+rule sum_of_quotients[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  sum(x / c) <=> sum(x) / c
+}
+rule amax_of_falling_exp[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  amax(exp(c - 2 * x), 0) => exp(c - 2 * amin(x, 0))
+}
+rule log_of_multiple[N](x: f32[N], c: f32[]) requires N >= 1 upto real {
+  log(sum(exp(x + c))) => log(sum(exp(x))) + c
+}
+rule mean_of_two_parts[N](x: f32[N], a: size) requires 1 <= a, a < N upto real {
+  (f32(a) * mean(x[:a]) + f32(N - a) * mean(x[a:])) / f32(N) => mean(x)
+}
+rule mean_of_two(x: f32[2]) upto real {
+  mean(x) => x[0] / 2 + x[1] / 2
 }
 ";
 
@@ -95,6 +113,12 @@ fn changes(word: &str) -> Vec<String> {
         ("reassoc", "exact"),
         ("follows", "idle"),
         ("done", "- nothing"),
+        ("merged", "product"),
+        ("ne", "eq"),
+        ("gt", "ge"),
+        ("exp", "sin"),
+        ("max", "min"),
+        ("min", "max"),
         ("-", "0"),
         ("-", "everywhere"),
         ("bitwise_xor", "sub"),
@@ -180,4 +204,25 @@ fn a_certificate_is_about_its_dtypes() {
     let certificate = Certificate::read(text).expect("a certificate");
     assert!(matches!(checker.verify(&integers, 0, &certificate, None), Worth::Accepted(_)));
     assert!(matches!(checker.verify(&floats, 0, &certificate, None), Worth::Rejected(_)));
+}
+
+/// Of a claim that some ranks decide, a certificate proves nothing without each of them.
+#[test]
+fn a_certificate_has_every_rank_that_decides_its_claim() {
+    let (checker, module) = (checker(), module());
+    let at =
+        module.items.iter().position(rtv_grammar::lower::has_rank_variables).expect("a rule of any rank");
+    let outcome = checker.item(&module, at);
+    let Some(Checked::Accepted(_, text)) = &outcome.claims[0].checked else { panic!("{:?}", outcome.claims) };
+    let certificate = Certificate::read(text).expect("a certificate");
+    let choices: Vec<&str> = certificate.instances.iter().map(|instance| &*instance.choice).collect();
+    assert_eq!(choices, ["rank 0", "rank 1", "rank 2"]);
+    for gone in 0..certificate.instances.len() {
+        let mut less = certificate.clone();
+        less.instances.remove(gone);
+        assert!(matches!(checker.verify(&module, at, &less, None), Worth::Rejected(_)), "rank {gone}");
+    }
+    let mut other = certificate.clone();
+    other.instances[1].choice = "rank 3".into();
+    assert!(matches!(checker.verify(&module, at, &other, None), Worth::Rejected(_)));
 }

@@ -10,7 +10,8 @@ use rtv_semantics::scalar::Scalar;
 
 use crate::loops::{Arena, ArrayId, Axis, ExprId, Kernel, Lin, Nests, Node};
 
-use super::block::{Arrays, Failures};
+use super::block::Arrays;
+use super::failure::Failures;
 use super::memory::Memory;
 use super::pass::{Buffer, Extent, Lane, Nest, Op};
 use super::pool::Pool;

@@ -25,6 +25,8 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     let mut nest = compiler.finish();
     registers::merge_dims(&mut nest);
     nest.in_place = registers::in_place(&nest);
+    registers::tile(&mut nest);
+    nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
     nest
 }
@@ -136,6 +138,8 @@ impl<'a> Compiler<'a> {
             registers: 0,
             rows: self.rows,
             in_place: Vec::new(),
+            tiled: None,
+            batched: None,
         }
     }
 
@@ -452,6 +456,14 @@ impl<'a> Compiler<'a> {
                 self.push(place, Op::Check { dst, index, extent, site, mask });
                 Src::Reg(dst)
             }
+            Node::Call { fun, dtype: DType::I64, args, .. }
+                if self.sign(fun, &args, place, mask).is_some() =>
+            {
+                let (fun, address) = self.sign(fun, &args, place, mask).expect("invariant: asked above");
+                let dst = self.register();
+                self.push(place, Op::Sign { dst, fun, address });
+                Src::Reg(dst)
+            }
             Node::Call { fun, dtype, args, site } => {
                 let args = args.iter().map(|arg| self.emit(*arg, place, mask)).collect();
                 self.call(fun, dtype, args, site, place, mask)
@@ -484,6 +496,30 @@ impl<'a> Compiler<'a> {
             }
             Node::Reduce { .. } => unreachable!("invariant: reductions stand at the top of definitions"),
         }
+    }
+
+    /// A comparison of integers whose difference runs evenly along the lanes.
+    fn sign(
+        &mut self,
+        fun: Scalar,
+        args: &[ExprId],
+        place: Place,
+        mask: Option<Src>,
+    ) -> Option<(Binary, Address)> {
+        let fun = binary(fun, DType::I64).filter(|fun| fun.is_test())?;
+        let [a, b] = args else { return None };
+        let index = |id: &ExprId| matches!(self.arena().node(*id), Node::Index(_));
+        if !index(a) && !index(b) {
+            return None;
+        }
+        // Of data only what equals it is asked: a difference may wrap.
+        let data = |id: &ExprId| !index(id) && self.arena().as_constant(*id).is_none();
+        if (data(a) || data(b)) && !matches!(fun, Binary::Eq | Binary::Ne) {
+            return None;
+        }
+        let (a, b) = (self.arena().as_lin(*a), self.arena().as_lin(*b));
+        let address = self.affine(&a.plus(&b, -1).ok()?, place, mask)?;
+        Some((fun, address))
     }
 
     fn and(&mut self, mask: Option<Src>, cond: Src, place: Place) -> Src {

@@ -6,10 +6,15 @@
 //! * `unsafe` stands here because kernels share arrays between threads and read them in
 //!   place; each use says why it holds.
 
+mod access;
 mod accumulate;
+mod batch;
 mod block;
 mod chain;
+mod check;
 mod compile;
+mod failure;
+mod lanes;
 pub mod math;
 pub(crate) mod memory;
 mod pass;
@@ -17,6 +22,7 @@ mod pool;
 mod product;
 mod registers;
 mod run;
+mod table;
 mod tile;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,8 +35,9 @@ use crate::array::Array;
 use crate::backend::{Backend, Output, Prepared};
 use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
 use crate::plan::{self, Plan, Use};
-use block::{Arrays, Failures};
+use block::Arrays;
 use chain::Chain;
+use failure::Failures;
 use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;
@@ -67,6 +74,8 @@ fn has_avx2() -> bool {
 /// A program ready to run.
 pub struct Program {
     nests: Nests,
+    /// The arrays of the result, each once.
+    outputs: Vec<ArrayId>,
     steps: Vec<Step>,
     plan: Plan,
     /// Arenas that no run holds.
@@ -140,7 +149,10 @@ impl Program {
             .collect();
         let plan = plan::plan(&uses, &bytes);
         debug_assert_eq!(plan::check(&plan, &uses, &bytes), Ok(()));
-        Ok(Program { nests, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
+        let mut outputs = outputs;
+        outputs.sort_unstable();
+        outputs.dedup();
+        Ok(Program { nests, outputs, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
     }
 
     /// Memory for a result that nobody else holds.
@@ -160,11 +172,12 @@ impl Program {
 
     /// As [`Prepared::run`], on the threads of a pool.
     pub fn run_on(&self, inputs: &[Array], pool: &Pool) -> Result<Output, EvalError> {
+        assert_eq!(inputs.len(), self.nests.inputs.len(), "as many arguments as prepared for");
         for (input, array) in inputs.iter().zip(&self.nests.inputs) {
-            let fits = input.decl() == *self.nests.decl(*array);
+            let decl = self.nests.decl(*array);
             assert!(
-                fits && inputs.len() == self.nests.inputs.len(),
-                "invariant: arguments of the types prepared for"
+                input.dtype == decl.dtype && input.shape == decl.shape,
+                "arguments of the types prepared for"
             );
         }
         let mut arenas = self.arenas.lock().unwrap_or_else(|poison| poison.into_inner());
@@ -178,16 +191,15 @@ impl Program {
             // SAFETY: the place lies within the arena.
             pointers[array.0 as usize] = unsafe { arena.pointer().add(place.offset) };
         }
-        let mut results: BTreeMap<ArrayId, Array> = BTreeMap::new();
-        for array in self.nests.result.arrays() {
-            let given = self.nests.inputs.iter().position(|input| *input == array);
+        let mut results: Vec<(ArrayId, Array)> = Vec::with_capacity(self.outputs.len());
+        for array in &self.outputs {
+            let given = self.nests.inputs.iter().position(|input| input == array);
             let result = match given {
                 Some(at) => inputs[at].clone(),
-                None if results.contains_key(&array) => continue,
-                None => Array::over(self.nests.decl(array), self.result_memory(array)),
+                None => Array::over(self.nests.decl(*array), self.result_memory(*array)),
             };
             pointers[array.0 as usize] = result.pointer();
-            results.insert(array, result);
+            results.push((*array, result));
         }
         let failures = Failures::default();
         let mut failed = None;
@@ -206,9 +218,12 @@ impl Program {
     }
 }
 
-fn output(outcome: &Outcome, results: &BTreeMap<ArrayId, Array>) -> Output {
+fn output(outcome: &Outcome, results: &[(ArrayId, Array)]) -> Output {
     match outcome {
-        Outcome::Array(array) => Output::Array(results[array].clone()),
+        Outcome::Array(array) => {
+            let found = results.iter().find(|(known, _)| known == array);
+            Output::Array(found.expect("invariant: results are arrays of the run").1.clone())
+        }
         Outcome::Size(size) => Output::Size(*size),
         Outcome::Tuple(parts) => Output::Tuple(parts.iter().map(|part| output(part, results)).collect()),
     }

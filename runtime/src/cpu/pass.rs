@@ -86,6 +86,17 @@ pub enum Op {
         dst: Reg,
         address: Address,
     },
+    /// How the value of an address compares to 0.
+    Sign {
+        dst: Reg,
+        fun: Binary,
+        address: Address,
+    },
+    /// A load that was made for a whole tile: see [`Tiled`].
+    Tile {
+        dst: Reg,
+        number: u16,
+    },
     /// Where a check fails, 0 is loaded, and the run fails if the mask holds there.
     Load {
         dst: Reg,
@@ -245,6 +256,17 @@ pub struct Pass {
     pub accumulators: Vec<Accumulator>,
 }
 
+/// Lanes, and rows, of a tile.
+pub const TILE: usize = 64;
+
+/// Loads that jump from lane to lane, but not from one index of an outer dimension to the
+/// next: they are made for tiles of that dimension and the lanes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tiled {
+    pub dim: usize,
+    pub loads: Vec<(Buffer, DType, Address)>,
+}
+
 /// A loop nest over dimensions: `outer` that number the rows, then loops, with one of
 /// them, `lane`, run through in blocks.
 #[derive(Clone, Debug)]
@@ -261,4 +283,8 @@ pub struct Nest {
     pub rows: Vec<Lane>,
     /// Arrays whose place a result may take: it is read only where it was read.
     pub in_place: Vec<(ArrayId, ArrayId)>,
+    pub tiled: Option<Tiled>,
+    /// Rows are short and alike: several are run at a time. The slots that rows change,
+    /// with the width of their lanes.
+    pub batched: Option<Vec<(Slot, usize)>>,
 }

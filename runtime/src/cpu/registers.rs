@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::loops::ArrayId;
 
-use super::pass::{Accumulator, Address, Buffer, Extent, Into, Nest, Op, Reg, Src};
+use super::pass::{Accumulator, Address, Buffer, Extent, Into, Lane, Nest, Op, Reg, Slot, Src, Tiled};
 
 /// Joins dimensions that every address runs through as through one.
 pub fn merge_dims(nest: &mut Nest) {
@@ -59,7 +59,7 @@ fn each_address(nest: &mut Nest, visit: &mut dyn FnMut(&mut Address)) {
 
 fn addresses(op: &mut Op, visit: &mut dyn FnMut(&mut Address)) {
     match op {
-        Op::Index { address, .. } | Op::Store { address, .. } => visit(address),
+        Op::Index { address, .. } | Op::Sign { address, .. } | Op::Store { address, .. } => visit(address),
         Op::Load { address, checks, .. } => {
             visit(address);
             checks.iter_mut().for_each(|check| visit(&mut check.index));
@@ -103,6 +103,78 @@ pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
         }
     }
     pairs
+}
+
+/// Turns loads that jump from lane to lane into loads of tiles, where the kernel is one
+/// pass without reductions.
+pub fn tile(nest: &mut Nest) {
+    let plain = nest.passes.len() == 1 && nest.passes[0].accumulators.is_empty() && nest.after.is_empty();
+    let long = |dim: &Extent| matches!(dim, Extent::Constant(extent) if *extent >= 16);
+    if !plain || !nest.passes[0].before.is_empty() || !long(&nest.dims[nest.lane]) {
+        return;
+    }
+    let jumps = |op: &Op, dim: usize| match op {
+        Op::Load { address, checks, .. } => {
+            address.factors[nest.lane].abs() > 1 && address.factors[dim] == 1 && checks.is_empty()
+        }
+        _ => false,
+    };
+    let dims = (0..nest.outer).filter(|dim| long(&nest.dims[*dim]));
+    let Some(dim) = dims.max_by_key(|dim| nest.passes[0].code.iter().filter(|op| jumps(op, *dim)).count())
+    else {
+        return;
+    };
+    let mut loads = Vec::new();
+    let (code, lane) = (&mut nest.passes[0].code, nest.lane);
+    for op in code.iter_mut() {
+        let Op::Load { dst, buffer, dtype, address, checks, .. } = op else { continue };
+        if address.factors[lane].abs() > 1 && address.factors[dim] == 1 && checks.is_empty() {
+            loads.push((*buffer, *dtype, address.clone()));
+            *op = Op::Tile { dst: *dst, number: loads.len() as u16 - 1 };
+        }
+    }
+    if !loads.is_empty() {
+        nest.tiled = Some(Tiled { dim, loads });
+    }
+}
+
+/// The longest row that is run together with others.
+const SHORT: i64 = 64;
+
+/// The slots that rows change, with the width of their lanes, if rows are short and no
+/// step needs to know which one it is in.
+pub fn batch(nest: &Nest) -> Option<Vec<(Slot, usize)>> {
+    let Extent::Constant(length) = nest.dims[nest.lane] else { return None };
+    let reduces = nest.passes.iter().any(|pass| !pass.accumulators.is_empty());
+    let along = nest.lane == nest.outer && nest.lane + 1 == nest.dims.len() && nest.outer > 0;
+    let constant = nest.dims.iter().all(|dim| matches!(dim, Extent::Constant(_)));
+    if !reduces || !along || !constant || !(1..=SHORT).contains(&length) {
+        return None;
+    }
+    let mut slots = Vec::new();
+    for pass in &nest.passes {
+        for accumulator in &pass.accumulators {
+            let Into::Slot(slot) = accumulator.into else { return None };
+            slots.push((slot, Lane::of(accumulator.dtype).width()));
+        }
+    }
+    let code = nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
+    for op in code {
+        match op {
+            Op::Save { slot, lane, .. } => slots.push((*slot, lane.width())),
+            Op::Index { address, .. } | Op::Sign { address, .. } | Op::Store { address, .. }
+                if address.slots.is_empty() => {}
+            Op::Load { address, checks, .. } if address.slots.is_empty() && checks.is_empty() => {}
+            Op::Unary { .. }
+            | Op::Binary { .. }
+            | Op::Select { .. }
+            | Op::Cast { .. }
+            | Op::Narrow { .. } => {}
+            Op::Table { site: None, .. } => {}
+            _ => return None,
+        }
+    }
+    Some(slots)
 }
 
 /// Gives registers anew, so that one whose value is used up serves again; never for the
@@ -167,6 +239,8 @@ fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
 fn destination(op: &mut Op) -> Option<&mut Reg> {
     match op {
         Op::Index { dst, .. }
+        | Op::Sign { dst, .. }
+        | Op::Tile { dst, .. }
         | Op::Load { dst, .. }
         | Op::Gather { dst, .. }
         | Op::Check { dst, .. }
@@ -182,7 +256,7 @@ fn destination(op: &mut Op) -> Option<&mut Reg> {
 
 fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
     match op {
-        Op::Index { .. } => {}
+        Op::Index { .. } | Op::Sign { .. } | Op::Tile { .. } => {}
         Op::Load { mask, .. } => mask.iter_mut().for_each(visit),
         Op::Gather { index, .. } => visit(index),
         Op::Store { src, .. } | Op::Save { src, .. } => visit(src),

@@ -2,10 +2,14 @@
 
 use std::cell::RefCell;
 
+use super::access::transpose;
 use super::accumulate::{self, RUNNING};
-use super::block::{self, Arrays, Failures, Machine};
+use super::batch::{self, BatchedSlot};
+use super::block::{self, Arrays, Machine, Mode};
+use super::failure::Failures;
+use super::lanes;
 use super::memory::Memory;
-use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass};
+use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, Tiled};
 use super::pool::Pool;
 
 /// Elements that are not worth a second thread, and that one task takes.
@@ -30,6 +34,9 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     if rows <= 0 || (inner <= 0 && is_plain(nest)) {
         return;
     }
+    if let Some(tiled) = &nest.tiled {
+        return run_tiled(nest, tiled, arrays, failures, pool);
+    }
     let columns = nest.lane != nest.dims.len() - 1 || is_columns(nest);
     // Pieces of the lanes, where these may be run through piece by piece.
     let length = extent(&nest.dims[nest.lane]);
@@ -49,9 +56,7 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
         let lanes = (piece_at * piece, ((piece_at + 1) * piece).min(length));
         let range = chunk * together..((chunk + 1) * together).min(rows);
         with_machine(nest, arrays, failures, |worker| {
-            for row in range {
-                worker.row(row, if pieces == 1 { None } else { Some(lanes) }, columns);
-            }
+            worker.rows(range, if pieces == 1 { None } else { Some(lanes) }, columns);
         });
     };
     if rows.saturating_mul(inner) < SMALL {
@@ -61,12 +66,41 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     }
 }
 
+/// Runs a nest of one pass by tiles of its lanes and another dimension.
+fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, pool: &Pool) {
+    let extents: Vec<i64> = nest
+        .dims
+        .iter()
+        .map(|dim| match dim {
+            Extent::Constant(extent) => *extent,
+            Extent::Ragged(_) => unreachable!("invariant: only reductions are ragged"),
+        })
+        .collect();
+    let tile = TILE as i64;
+    let (down, length) = (extents[tiled.dim], extents[nest.lane]);
+    let bands = (down + tile - 1) / tile;
+    let others: i64 = (0..nest.outer).filter(|dim| *dim != tiled.dim).map(|dim| extents[dim]).product();
+    pool.run((others * bands) as usize, &|task| {
+        let (mut rest, band) = (task as i64 / bands, task as i64 % bands);
+        with_machine(nest, arrays, failures, |worker| {
+            for dim in (0..nest.outer).rev().filter(|dim| *dim != tiled.dim) {
+                worker.machine.index[dim] = rest % extents[dim];
+                rest /= extents[dim];
+            }
+            let rows = band * tile..((band + 1) * tile).min(down);
+            let mut start = 0;
+            while start < length {
+                worker.tile(tiled, &rows, start, (length - start).min(tile), &extents);
+                start += tile;
+            }
+        });
+    });
+}
+
 /// Runs some rows on the caller's thread.
 pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops::Range<i64>) {
     with_machine(nest, arrays, failures, |worker| {
-        for row in rows {
-            worker.row(row, None, false);
-        }
+        worker.rows(rows, None, false);
     });
 }
 
@@ -95,6 +129,8 @@ struct Worker<'a> {
     machine: Machine<'a>,
     /// Running values, a block for each accumulator, and one to spread a value in.
     states: *mut u8,
+    /// A tile for each load that is made for tiles.
+    tiles: *mut u8,
 }
 
 fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnOnce(&mut Worker)) {
@@ -103,6 +139,8 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         .iter()
         .map(|dim| if let Extent::Constant(extent) = dim { *extent } else { 0 })
         .product();
+    // Of a batch, all rows are kept.
+    let lanes = if nest.batched.is_some() { BLOCK as i64 } else { lanes };
     let row_bytes = (lanes.max(0) as usize * 8).next_multiple_of(64) + 64;
     let blocks = (nest.registers + most) * BLOCK * 8;
     SCRATCH.with(|scratch| {
@@ -116,14 +154,23 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
                 &mut own
             }
         };
-        memory.grow(blocks + nest.rows.len() * row_bytes);
+        let tile_count = nest.tiled.as_ref().map_or(0, |tiled| tiled.loads.len());
+        let rows_end = blocks + nest.rows.len() * row_bytes;
+        let tiles_end = rows_end + tile_count * TILE * TILE * 8;
+        let changed = nest.batched.as_deref().unwrap_or_default();
+        memory.grow(tiles_end + 2 * changed.len() * BLOCK * 8);
         let scratch = memory.pointer();
         // SAFETY: all within what was asked for.
-        let (states, rows) = unsafe {
+        let (states, rows, tiles) = unsafe {
             let rows = scratch.add(blocks);
             let rows = (0..nest.rows.len()).map(|at| rows.add(at * row_bytes)).collect();
-            (scratch.add(nest.registers * BLOCK * 8), rows)
+            (scratch.add(nest.registers * BLOCK * 8), rows, scratch.add(rows_end))
         };
+        let mut batched = vec![None; nest.slots.len()];
+        for (at, (slot, _)) in changed.iter().enumerate() {
+            let block = |number: usize| scratch.wrapping_add(tiles_end + number * BLOCK * 8);
+            batched[*slot as usize] = Some(BatchedSlot { across: block(2 * at), lanes: block(2 * at + 1) });
+        }
         let empty = block::Block { pointer: scratch, uniform: true };
         let machine = Machine {
             arrays,
@@ -132,16 +179,86 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             registers: vec![empty; nest.registers],
             slots: nest.slots.clone(),
             rows,
+            tiles: vec![tiles; tile_count],
             index: vec![0; nest.dims.len()],
             lane: nest.lane,
             row: 0,
+            mode: Mode::Row,
+            batched,
         };
-        work(&mut Worker { nest, machine, states });
+        work(&mut Worker { nest, machine, states, tiles });
     });
 }
 
 impl Worker<'_> {
-    fn row(&mut self, row: i64, lanes: Option<(i64, i64)>, columns: bool) {
+    fn rows(&mut self, range: std::ops::Range<i64>, lanes: Option<(i64, i64)>, columns: bool) {
+        let mut row = range.start;
+        while row < range.end {
+            self.go_to(row);
+            row += match (&self.nest.batched, &self.nest.dims[self.nest.lane]) {
+                (Some(slots), Extent::Constant(length)) => {
+                    let dim = self.nest.outer - 1;
+                    let left = self.extent(dim) - self.machine.index[dim];
+                    let rows = left.min(range.end - row).min(BLOCK as i64 / length);
+                    self.batch(slots, rows as usize, *length as usize);
+                    rows
+                }
+                _ => {
+                    self.row(lanes, columns);
+                    1
+                }
+            };
+        }
+    }
+
+    /// Some short rows at a time: what is done once a row is done with rows as lanes.
+    fn batch(&mut self, slots: &[(u16, usize)], rows: usize, length: usize) {
+        let (nest, dim) = (self.nest, self.nest.outer - 1);
+        for pass in &nest.passes {
+            self.machine.index[nest.lane] = 0;
+            (self.machine.mode, self.machine.lane) = (Mode::Across, dim);
+            // SAFETY: the code is that of the nest, the rows are in range.
+            unsafe { block::run(&mut self.machine, &pass.before, rows) };
+            for (slot, width) in slots {
+                let slot = self.machine.batched[*slot as usize].expect("invariant: rows change it");
+                // SAFETY: the slot has a block for each.
+                unsafe { batch::expand(slot, *width, rows, length) };
+            }
+            (self.machine.mode, self.machine.lane) = (Mode::Batch { rows, length, dim }, nest.lane);
+            // SAFETY: as above.
+            unsafe { block::run(&mut self.machine, &pass.code, rows * length) };
+            for accumulator in &pass.accumulators {
+                self.reduce_batch(accumulator, rows, length);
+            }
+        }
+        (self.machine.mode, self.machine.lane) = (Mode::Across, dim);
+        // SAFETY: as above.
+        unsafe { block::run(&mut self.machine, &nest.after, rows) };
+        (self.machine.mode, self.machine.lane) = (Mode::Row, nest.lane);
+    }
+
+    fn reduce_batch(&mut self, accumulator: &Accumulator, rows: usize, length: usize) {
+        let (op, dtype, lane) = (accumulator.op, accumulator.dtype, Lane::of(accumulator.dtype));
+        let Into::Slot(slot) = accumulator.into else { unreachable!("invariant: of rows") };
+        let across = self.machine.batched[slot as usize].expect("invariant: rows change it").across;
+        // SAFETY: blocks hold all lanes of the batch, and the running values.
+        unsafe {
+            let lanes =
+                block::lanes_to_reduce(&self.machine, accumulator.src, lane, self.state(1), rows * length);
+            for row in 0..rows {
+                accumulate::start(op, dtype, self.state(0), RUNNING);
+                lanes::reduce(op, lane, self.state(0), lanes.add(row * length * lane.width()), length, true);
+                let bits = lanes::narrowed(accumulate::finish(op, lane, self.state(0)), dtype);
+                std::ptr::copy_nonoverlapping(
+                    (&raw const bits).cast(),
+                    across.add(row * lane.width()),
+                    lane.width(),
+                );
+            }
+        }
+    }
+
+    fn go_to(&mut self, row: i64) {
         self.machine.row = row as u64;
         let mut rest = row;
         for dim in (0..self.nest.outer).rev() {
@@ -150,6 +267,9 @@ impl Worker<'_> {
                 rest /= extent;
             }
         }
+    }
+
+    fn row(&mut self, lanes: Option<(i64, i64)>, columns: bool) {
         let nest = self.nest;
         for pass in &nest.passes {
             self.machine.index[nest.outer..].fill(0);
@@ -164,6 +284,38 @@ impl Worker<'_> {
         self.machine.index[nest.outer..].fill(0);
         // SAFETY: as above.
         unsafe { block::run(&mut self.machine, &nest.after, 1) };
+    }
+
+    /// Some lanes of some rows: what jumps is brought in order first.
+    fn tile(&mut self, tiled: &Tiled, rows: &std::ops::Range<i64>, start: i64, lanes: i64, extents: &[i64]) {
+        let (dim, lane) = (tiled.dim, self.nest.lane);
+        self.machine.index[dim] = rows.start;
+        self.machine.index[lane] = start;
+        let (height, count) = ((rows.end - rows.start) as usize, lanes as usize);
+        for (at, (buffer, dtype, address)) in tiled.loads.iter().enumerate() {
+            let (place, factor) = self.machine.address(address);
+            // SAFETY: the tile lies within the array, and there is a block for each load.
+            unsafe {
+                transpose(&self.machine, (*buffer, *dtype, place), factor, height, count, self.tile_room(at))
+            };
+        }
+        for row in rows.clone() {
+            self.machine.index[dim] = row;
+            let outer = self.machine.index[..self.nest.outer].iter().zip(extents);
+            self.machine.row = outer.fold(0, |number, (index, extent)| number * extent + index) as u64;
+            for (at, (_, dtype, _)) in tiled.loads.iter().enumerate() {
+                let before = (row - rows.start) as usize * TILE * Lane::of(*dtype).width();
+                self.machine.tiles[at] = self.tile_room(at).wrapping_add(before);
+            }
+            // SAFETY: rows and lanes are in range.
+            unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, count) };
+        }
+    }
+
+    /// The memory of a tile.
+    fn tile_room(&self, at: usize) -> *mut u8 {
+        // SAFETY: there is a tile for each load.
+        unsafe { self.tiles.add(at * TILE * TILE * 8) }
     }
 
     fn extent(&self, dim: usize) -> i64 {
@@ -203,7 +355,7 @@ impl Worker<'_> {
                 let bits = unsafe {
                     accumulate::finish(accumulator.op, Lane::of(accumulator.dtype), self.state(at))
                 };
-                self.machine.slots[slot as usize] = block::narrowed(bits, accumulator.dtype);
+                self.machine.slots[slot as usize] = lanes::narrowed(bits, accumulator.dtype);
             }
         }
     }
@@ -251,7 +403,7 @@ impl Worker<'_> {
             // SAFETY: states and room are blocks.
             unsafe {
                 let lanes = block::lanes_to_reduce(&self.machine, accumulator.src, lane, room, count);
-                block::reduce(op, lane, self.state(at), lanes, count, along);
+                lanes::reduce(op, lane, self.state(at), lanes, count, along);
             }
         }
     }

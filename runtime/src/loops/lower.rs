@@ -216,7 +216,10 @@ impl Lowering {
             Form::Size(size) => Ok(Val::Size(self.size(size, env, term.span())?)),
             Form::Lit(lit) => {
                 let value = Value::literal(&lit.text(), term.dtype(), Domain::Ieee);
-                let value = value.map_err(|fault| limit(codes::VALUE, term.span(), fault.to_string()))?;
+                let value = value.map_err(|fault| {
+                    let class = Some(ErrorClass::Value);
+                    Box::new(EvalError { class, ..*limit(codes::VALUE, term.span(), fault.to_string()) })
+                })?;
                 let constant = self.arena.constant(term.dtype(), &value);
                 Ok(Val::Scalar(constant.expect("invariant: an IEEE value")))
             }

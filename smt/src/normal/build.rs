@@ -15,33 +15,44 @@ use std::collections::BTreeSet;
 use super::field::merged;
 use super::monomial::{Monomial, integer_literal, number_of};
 use super::{Normal, ranges};
-use crate::proof::Algebra;
+use crate::proof::{Algebra, Extreme};
+
+/// A combination of monomials as a term.
+pub(super) struct Built {
+    pub after: Term,
+    /// For each monomial, the binders that are counted from their ends.
+    pub reversed: Vec<Vec<usize>>,
+    /// For each monomial, what leaves it, if anything does; none for no monomial.
+    pub extremes: Vec<Option<Extreme>>,
+}
 
 impl Normal<'_> {
-    /// The combination as a term of the type of `like`, and the binders of each monomial
-    /// that are counted from their ends.
-    pub(super) fn build(
-        &mut self,
-        monomials: Vec<Monomial>,
-        algebra: &Algebra,
-        like: &Term,
-    ) -> (Term, Vec<Vec<usize>>) {
+    /// The combination as a term of the type of `like`.
+    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: &Algebra, like: &Term) -> Built {
         let (span, dtype) = (like.span(), like.dtype());
         let (oriented, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
             monomials.into_iter().map(|monomial| self.oriented(monomial)).unzip();
+        let mut extremes = Vec::new();
         let mut parts: Vec<Term> = match algebra {
             Algebra::Ring if self.field => self.products(&oriented, dtype, span),
             Algebra::Ring => oriented.iter().map(|m| self.product(m, dtype, span)).collect(),
             Algebra::Monoid(op) => {
-                let part =
-                    |m| self.extreme(op, m, dtype, span).unwrap_or_else(|| reduction(op, m, dtype, span));
-                oriented.iter().map(part).collect()
+                extremes.extend(oriented.iter().map(|m| self.extreme(op, m, dtype, span)));
+                let parts = oriented.iter().zip(&extremes).map(|(m, extreme)| match extreme {
+                    Some(extreme) => extreme.after.clone(),
+                    None => reduction(op, m, dtype, span),
+                });
+                parts.collect()
             }
         };
+        if extremes.iter().all(Option::is_none) {
+            extremes.clear();
+        }
         parts.sort_by_key(alpha_key);
         let op = algebra.op();
         let joined = parts.into_iter().reduce(|a, b| op.combined(a, b, span));
-        (joined.unwrap_or_else(|| op.neutral(dtype, span)), reversed)
+        let after = joined.unwrap_or_else(|| op.neutral(dtype, span));
+        Built { after, reversed, extremes }
     }
 
     /// The monomials as products, those that differ by a number only put together.

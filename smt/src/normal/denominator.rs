@@ -10,8 +10,8 @@ use rtv_semantics::term::Term;
 
 use super::Normal;
 use super::field::{inverse, inverse_of};
-use super::monomial::Monomial;
-use crate::proof::Algebra;
+use super::monomial::{Monomial, Read};
+use crate::proof::{Algebra, Denominator, Frame};
 
 /// Divisors that both sides are multiplied by.
 const MAX_DENOMINATORS: usize = 4;
@@ -20,26 +20,30 @@ const MAX_DENOMINATORS: usize = 4;
 const MAX_PRODUCTS: usize = 12;
 
 impl Normal<'_> {
-    /// Whether both sides have the same elements when multiplied by their divisors, one
-    /// after the other.
-    pub(super) fn balanced_over(&mut self, mut left: Vec<Monomial>, mut right: Vec<Monomial>) -> bool {
+    /// How both sides have the same elements when multiplied by their divisors, one after the
+    /// other.
+    pub(super) fn balanced_over(
+        &mut self,
+        mut left: Vec<Monomial>,
+        mut right: Vec<Monomial>,
+    ) -> Option<(Vec<Denominator>, Vec<Frame>)> {
+        let mut all = Vec::new();
         for _ in 0..MAX_DENOMINATORS {
-            let Some(divisor) = left.iter().chain(&right).find_map(divisor) else { return false };
+            let divisor = left.iter().chain(&right).find_map(divisor)?;
             // The inverse is tame where it stands, which may be in an empty range only.
             let tame = self.is_tame(&divisor) && self.is_tame(&inverse(&divisor));
-            let parts = tame.then(|| self.polynomials(&divisor)).flatten();
-            let Some(parts) = parts else { return false };
-            let (l, r) =
-                (self.times_divisor(&left, &divisor, &parts), self.times_divisor(&right, &divisor, &parts));
-            if l.len().max(r.len()) > MAX_PRODUCTS {
-                return false;
+            let Read { monomials, how } = tame.then(|| self.monomials(&divisor, &Algebra::Ring)).flatten()?;
+            left = self.times_divisor(&left, &divisor, &monomials);
+            right = self.times_divisor(&right, &divisor, &monomials);
+            if left.len().max(right.len()) > MAX_PRODUCTS {
+                return None;
             }
-            if self.balanced(l.clone(), r.clone(), &Algebra::Ring).is_some() {
-                return true;
+            all.push(Denominator { divisor, parts: how, left: left.clone(), right: right.clone() });
+            if let Some(frames) = self.balanced(left.clone(), right.clone(), &Algebra::Ring) {
+                return Some((all, frames));
             }
-            (left, right) = (l, r);
         }
-        false
+        None
     }
 
     /// One side times the divisor, which is the sum of the `parts`.

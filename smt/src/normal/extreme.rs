@@ -18,11 +18,11 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Form, Fun, Monoid, Term};
 
-use super::build::{guarded, reduction};
+use super::build::{Built, guarded, reduction};
 use super::known::Sign;
-use super::monomial::Monomial;
+use super::monomial::{Monomial, Read};
 use super::{Normal, ranges};
-use crate::proof::Algebra;
+use crate::proof::{Algebra, Combining, Extreme, Mapped};
 
 /// `scale * op of the rest + free`.
 struct Affine {
@@ -41,7 +41,7 @@ impl Normal<'_> {
         monomial: &Monomial,
         dtype: DType,
         span: Span,
-    ) -> Option<Term> {
+    ) -> Option<Extreme> {
         let extremum = matches!(op, Monoid::Max | Monoid::Min);
         let [element] = monomial.factors.as_slice() else { return None };
         if !self.field
@@ -53,23 +53,31 @@ impl Normal<'_> {
             return None;
         }
         let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
-        let parts = self.given(inside.clone(), |normal| normal.polynomials(element))?;
-        let affine = self.affine(op, monomial, parts, span)?;
-        let rest = self.given(inside.clone(), |normal| normal.build(affine.rest, &Algebra::Ring, element).0);
-        let mapped = self.mapped(&affine.op, monomial, &rest, &inside);
-        let plain = affine.free.is_empty() && affine.scale.is_one();
-        let inner = match mapped {
-            Some(mapped) => mapped,
-            None if plain => return None,
+        let Read { monomials, how } =
+            self.given(inside.clone(), |normal| normal.monomials(element, &Algebra::Ring))?;
+        let (parts, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
+            monomials.into_iter().map(|part| self.oriented(part)).unzip();
+        let Affine { op, free: freed, scale: scaled, rest } = self.affine(op, monomial, parts, span)?;
+        let rest = self.given(inside.clone(), |normal| normal.build(rest, &Algebra::Ring, element).after);
+        let (inner, mapped) = match self.mapped(&op, monomial, &rest, &inside) {
+            Some((inner, mapped)) => (inner, Some(mapped)),
+            None if freed.is_empty() && scaled.is_one() => return None,
             None => {
-                let none = affine.op.neutral(dtype, span);
-                let body = guarded(&monomial.guards, rest, none);
-                vec![Monomial::of(vec![Term::reduce(affine.op, monomial.binders.clone(), body, span)])]
+                let body = guarded(&monomial.guards, rest.clone(), op.neutral(dtype, span));
+                let extreme = Term::reduce(op, monomial.binders.clone(), body, span);
+                (vec![Monomial::of(vec![extreme])], None)
             }
         };
-        let mut all: Vec<Monomial> = inner.iter().map(|part| affine.scale.product(part)).collect();
-        all.extend(affine.free);
-        Some(self.build(all, &Algebra::Ring, element).0)
+        let mut all: Vec<Monomial> = inner.iter().map(|part| scaled.product(part)).collect();
+        all.extend(freed.iter().cloned());
+        let free = self.build(freed, &Algebra::Ring, element).after;
+        let scale = self.build(vec![scaled], &Algebra::Ring, element).after;
+        let whole = Term::scalar(Scalar::Mul, vec![scale.clone(), rest.clone()], span);
+        let whole = Term::scalar(Scalar::Add, vec![free.clone(), whole], span);
+        let (algebra, reading) = (Algebra::Ring, Box::new(how));
+        let told = Combining::Combined { algebra, reading, reversed, extremes: Vec::new(), after: whole };
+        let Built { after, reversed, .. } = self.build(all, &Algebra::Ring, element);
+        Some(Extreme { free, scale, rest, element: Box::new(told), mapped, reversed, after })
     }
 
     /// Takes apart what the elements are.
@@ -79,7 +87,7 @@ impl Normal<'_> {
         let (free, mut rest): (Vec<Monomial>, Vec<Monomial>) = parts.into_iter().partition(outside);
         for part in &free {
             let tame = part.guards.is_empty() && {
-                let term = self.build(vec![part.clone()], &Algebra::Ring, &whole.factors[0]).0;
+                let term = self.build(vec![part.clone()], &Algebra::Ring, &whole.factors[0]).after;
                 self.is_tame(&term)
             };
             tame.then_some(())?;
@@ -141,7 +149,7 @@ impl Normal<'_> {
         whole: &Monomial,
         element: &Term,
         inside: &[Cond],
-    ) -> Option<Vec<Monomial>> {
+    ) -> Option<(Vec<Monomial>, Mapped)> {
         let Form::Call(Fun::Scalar(fun), args) = element.form() else { return None };
         let [argument] = args.as_slice() else { return None };
         if !increases(*fun) || !self.has_element(whole) {
@@ -150,10 +158,14 @@ impl Normal<'_> {
         self.given(inside.to_vec(), |normal| normal.is_tame(argument) && normal.is_tame(element))
             .then_some(())?;
         let span = element.span();
-        let inner = self.term(&Term::reduce(op.clone(), whole.binders.clone(), argument.clone(), span)).0;
-        let mapped = Term::scalar(*fun, vec![inner], span);
-        // One of the elements, so it is tame, whether that can be shown again or not.
-        Some(self.polynomials(&mapped).unwrap_or_else(|| vec![Monomial::of(vec![mapped])]))
+        let (inner, how) =
+            self.term(&Term::reduce(op.clone(), whole.binders.clone(), argument.clone(), span));
+        let (image, extreme) = (Term::scalar(*fun, vec![inner], span), Box::new(how));
+        Some(match self.monomials(&image, &Algebra::Ring) {
+            Some(Read { monomials, how }) => (monomials, Mapped { extreme, reading: Some(Box::new(how)) }),
+            // One of the elements, so it is tame, whether that can be shown again or not.
+            None => (vec![Monomial::of(vec![image])], Mapped { extreme, reading: None }),
+        })
     }
 }
 

@@ -16,47 +16,47 @@ use rtv_semantics::term::{Form, Fun, Term};
 
 use super::Normal;
 use super::build::{coefficient, multiplied};
-use super::monomial::{Monomial, integer_literal, number_of};
-use crate::proof::Algebra;
+use super::monomial::{Monomial, Read, integer_literal, number_of};
+use crate::proof::{Algebra, Combining, ReadAs};
 
 impl Normal<'_> {
-    /// The monomials of a term in the ring.
-    pub(super) fn polynomials(&mut self, term: &Term) -> Option<Vec<Monomial>> {
-        self.monomials(term, &Algebra::Ring).map(|read| read.monomials)
-    }
-
     /// The term as a polynomial in tame factors, whether it has reductions or not.
-    fn polynomial(&mut self, term: &Term) -> Option<Term> {
-        let monomials = self.polynomials(term)?;
-        Some(self.build(monomials, &Algebra::Ring, term).0)
+    fn polynomial(&mut self, term: &Term) -> Option<(Term, Combining)> {
+        let read = self.monomials(term, &Algebra::Ring)?;
+        Some(self.combined(read, Algebra::Ring, term))
     }
 
     /// A quotient or an exponential of reals as monomials.
-    pub(super) fn calculated(&mut self, term: &Term) -> Option<Vec<Monomial>> {
+    pub(super) fn calculated(&mut self, term: &Term) -> Option<Read> {
         let Form::Call(Fun::Scalar(fun), args) = term.form() else { return None };
         if !term.dtype().is_float() {
             return None;
         }
         match (fun, args.as_slice()) {
             (Scalar::Div, [a, b]) => {
-                let inverse = self.inverse(b)?;
-                Some(self.polynomials(a)?.iter().map(|m| m.product(&inverse)).collect())
+                let (inverse, divisor) = self.inverse(b)?;
+                let Read { monomials, how } = self.monomials(a, &Algebra::Ring)?;
+                let products = monomials.iter().map(|m| m.product(&inverse)).collect();
+                Some(Read::of(products, ReadAs::Quotient { dividend: Some(Box::new(how)), divisor }))
             }
-            (Scalar::Reciprocal, [a]) => Some(vec![self.inverse(a)?]),
-            (Scalar::Exp, [a]) => Some(vec![self.exponential_of(a)?]),
+            (Scalar::Reciprocal, [a]) => {
+                let (inverse, divisor) = self.inverse(a)?;
+                Some(Read::of(vec![inverse], ReadAs::Quotient { dividend: None, divisor }))
+            }
+            (Scalar::Exp, [a]) => self.exponential_of(a),
             _ => None,
         }
     }
 
     /// `1/divisor`, if the inverse of each of its factors is tame.
-    fn inverse(&mut self, divisor: &Term) -> Option<Monomial> {
-        let divisor = self.polynomial(divisor)?;
+    fn inverse(&mut self, divisor: &Term) -> Option<(Monomial, Box<Combining>)> {
+        let (divisor, how) = self.polynomial(divisor)?;
         let (number, factors) = split(&divisor);
         if number.is_zero() {
             return None;
         }
         let factors = factors.iter().map(|factor| self.inverted(factor)).collect::<Option<Vec<Term>>>()?;
-        Some(Monomial { coefficient: number.recip(), ..Monomial::of(factors) })
+        Some((Monomial { coefficient: number.recip(), ..Monomial::of(factors) }, Box::new(how)))
     }
 
     fn inverted(&self, factor: &Term) -> Option<Term> {
@@ -73,8 +73,8 @@ impl Normal<'_> {
     }
 
     /// `exp` of a sum, so that a part without binders can leave a sum.
-    fn exponential_of(&mut self, exponent: &Term) -> Option<Monomial> {
-        let exponent = self.polynomial(exponent)?;
+    fn exponential_of(&mut self, exponent: &Term) -> Option<Read> {
+        let (exponent, how) = self.polynomial(exponent)?;
         let mut parts = Vec::new();
         summands(&exponent, &mut parts);
         let factors = parts.iter().map(|part| {
@@ -84,13 +84,15 @@ impl Normal<'_> {
                 _ => exponential(number, rest),
             }
         });
-        Some(Monomial::of(merged(factors.collect())))
+        let product = Monomial::of(merged(factors.collect()));
+        Some(Read::of(vec![product], ReadAs::Exponents(Box::new(how))))
     }
 
-    /// The logarithm of a product of positive numbers as a sum.
-    pub(super) fn logarithm(&mut self, argument: &Term) -> Option<Term> {
+    /// The logarithm of a product of positive numbers as a sum, and how the argument becomes
+    /// the product.
+    pub(super) fn logarithm(&mut self, argument: &Term) -> Option<(Term, Combining)> {
         let span = argument.span();
-        let argument = self.polynomial(argument)?;
+        let (argument, how) = self.polynomial(argument)?;
         let (number, factors) = split(&argument);
         let plain = number.is_one() && factors.len() == 1;
         if !number.is_positive() || !factors.iter().all(|factor| self.is_positive(factor)) {
@@ -111,7 +113,7 @@ impl Normal<'_> {
         }
         let zero = || integer_literal(0.into(), argument.dtype(), span);
         let sum = parts.into_iter().reduce(|a, b| Term::scalar(Scalar::Add, vec![a, b], span));
-        Some(sum.unwrap_or_else(zero))
+        Some((sum.unwrap_or_else(zero), how))
     }
 }
 

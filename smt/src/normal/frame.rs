@@ -107,14 +107,14 @@ impl Normal<'_> {
         algebras.dedup();
         algebras.into_iter().find_map(|algebra| {
             let (left, right) = (self.monomials(left, &algebra)?, self.monomials(right, &algebra)?);
-            match self.balanced(left.monomials.clone(), right.monomials.clone(), &algebra) {
-                Some(frames) => {
-                    let (left, right) = (Box::new(left.how), Box::new(right.how));
-                    Some(Proof::Framed { algebra, left, right, frames })
-                }
-                None => (algebra == Algebra::Ring && self.balanced_over(left.monomials, right.monomials))
-                    .then_some(Proof::Calculated),
-            }
+            let balanced = self.balanced(left.monomials.clone(), right.monomials.clone(), &algebra);
+            let (denominators, frames) = match balanced {
+                Some(frames) => (Vec::new(), frames),
+                None if algebra == Algebra::Ring => self.balanced_over(left.monomials, right.monomials)?,
+                None => return None,
+            };
+            let (left, right) = (Box::new(left.how), Box::new(right.how));
+            Some(Proof::Framed { algebra, left, right, denominators, frames })
         })
     }
 

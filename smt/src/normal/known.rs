@@ -3,18 +3,19 @@
 //! Each answer holds for all symbols that satisfy the facts and all values that satisfy
 //! the hypotheses; what is not shown counts as not known.
 
+use rtv_semantics::program::Mode;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::Term;
 
 use super::Normal;
-use crate::encode::{Data, Enc, Encoder, Known};
+use crate::encode::{Data, Encoder, Known};
 use crate::instances::instances;
 use crate::proof::{Question, Tame};
 use crate::query::{Id, Query};
 
-/// A sign that is known.
+/// The sign of a real number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sign {
+pub enum Sign {
     Positive,
     AtLeastZero,
     Negative,
@@ -28,69 +29,78 @@ impl Normal<'_> {
 
     /// The same, and why.
     pub(super) fn tame(&self, factor: &Term) -> Option<Tame> {
-        self.never(factor, wild).map(|question| Tame { question: question.map(Question::Built) })
+        self.always(factor, None).map(|question| Tame { question: question.map(Question::Built) })
     }
 
     /// The sign of a real factor that is tame.
     pub(super) fn sign(&self, factor: &Term) -> Option<Sign> {
-        let outside = |contrary: fn(&mut Encoder, Id, Id) -> Id| {
-            let shown = self.never(factor, |probe, enc| {
-                let Data::Real { val, .. } = enc.data else { return vec![probe.q.bool(true)] };
-                let zero = probe.q.ratio(0, 1);
-                let mut flags = wild(probe, enc);
-                flags.push(contrary(probe, val, zero));
-                flags
-            });
-            shown.is_some()
-        };
-        if outside(|probe, val, zero| probe.q.le(val, zero)) {
-            return Some(Sign::Positive);
-        }
-        if outside(|probe, val, zero| probe.q.lt(val, zero)) {
-            return Some(Sign::AtLeastZero);
-        }
-        outside(|probe, val, zero| probe.q.le(zero, val)).then_some(Sign::Negative)
+        let signs = [Sign::Positive, Sign::AtLeastZero, Sign::Negative];
+        signs.into_iter().find(|sign| self.always(factor, Some(*sign)).is_some())
     }
 
     pub(super) fn is_positive(&self, factor: &Term) -> bool {
         self.sign(factor) == Some(Sign::Positive)
     }
 
-    /// Whether none of the flags of an encoded factor can be true, and the question that was
+    /// Whether a factor is tame, and of a sign if one is given; and the question that was
     /// asked, if one was.
-    fn never(&self, factor: &Term, flags: impl Fn(&mut Encoder, Enc) -> Vec<Id>) -> Option<Option<Query>> {
-        let without = self.excluded(factor, &flags, &[]);
+    fn always(&self, factor: &Term, sign: Option<Sign>) -> Option<Option<Query>> {
+        let shown = |hypotheses: &[Term]| {
+            let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
+            let (probe, flags) = probe(factor, sign, self.mode, known, hypotheses)?;
+            probe.excluded(&flags)
+        };
         match self.hypotheses.is_empty() {
-            true => without,
-            false => without.or_else(|| self.excluded(factor, &flags, self.hypotheses)),
+            true => shown(&[]),
+            false => shown(&[]).or_else(|| shown(self.hypotheses)),
         }
-    }
-
-    fn excluded(
-        &self,
-        factor: &Term,
-        flags: &impl Fn(&mut Encoder, Enc) -> Vec<Id>,
-        hypotheses: &[Term],
-    ) -> Option<Option<Query>> {
-        let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
-        let mut probe = Encoder::new(self.mode, known);
-        let yes = probe.q.bool(true);
-        hypotheses.iter().for_each(|hypothesis| probe.assume(yes, hypothesis));
-        let mut fresh = Fresh::above(hypotheses.iter().chain([factor])).and_above(&self.facts);
-        for (range, instance) in instances(hypotheses, &[factor], &mut fresh) {
-            let (range, _) = probe.sizes.cond(&mut probe.q, &range);
-            probe.assume(range, &instance);
-        }
-        let enc = probe.term(factor).ok()?;
-        let flags = flags(&mut probe, enc);
-        probe.excluded(&flags)
     }
 }
 
-/// Where a factor is infinite, undefined or an error.
-fn wild(_: &mut Encoder, enc: Enc) -> Vec<Id> {
-    match enc.data {
-        Data::Real { pinf, ninf, .. } => vec![pinf, ninf, enc.err, enc.bot],
-        _ => vec![enc.err, enc.bot],
+/// The question whether a factor may be wild, or of another sign if one is given, unless its
+/// encoding decides that: then whether it may be.
+pub(crate) fn question(
+    factor: &Term,
+    sign: Option<Sign>,
+    mode: Mode,
+    known: Known,
+    hypotheses: &[Term],
+) -> Option<Result<Query, bool>> {
+    let (probe, flags) = probe(factor, sign, mode, known, hypotheses)?;
+    Some(probe.question(&flags))
+}
+
+/// The encoding of a factor, and flags of which one is true where it is wild, or of another
+/// sign.
+fn probe(
+    factor: &Term,
+    sign: Option<Sign>,
+    mode: Mode,
+    known: Known,
+    hypotheses: &[Term],
+) -> Option<(Encoder, Vec<Id>)> {
+    let mut fresh = Fresh::above(hypotheses.iter().chain([factor])).and_above(&known.facts);
+    let mut probe = Encoder::new(mode, known);
+    let yes = probe.q.bool(true);
+    hypotheses.iter().for_each(|hypothesis| probe.assume(yes, hypothesis));
+    for (range, instance) in instances(hypotheses, &[factor], &mut fresh) {
+        let (range, _) = probe.sizes.cond(&mut probe.q, &range);
+        probe.assume(range, &instance);
     }
+    let enc = probe.term(factor).ok()?;
+    let mut flags = vec![enc.err, enc.bot];
+    match enc.data {
+        Data::Real { pinf, ninf, val } => {
+            let zero = probe.q.ratio(0, 1);
+            flags.extend([pinf, ninf]);
+            flags.extend(sign.map(|sign| match sign {
+                Sign::Positive => probe.q.le(val, zero),
+                Sign::AtLeastZero => probe.q.lt(val, zero),
+                Sign::Negative => probe.q.le(zero, val),
+            }));
+        }
+        _ if sign.is_some() => return None,
+        _ => {}
+    }
+    Some((probe, flags))
 }

@@ -17,8 +17,9 @@
 //!
 //! Float sums in exact mode are ordered and stay as they are.
 //!
-//! Two strengths: [`normal`] tells each step, so that it can be checked again;
-//! [`calculated`] and [`reindexed`] do more, under hypotheses on values too, and do not.
+//! Two strengths: [`normal`] combines; [`calculated`] also takes quotients, exponentials,
+//! logarithms and extremes of reals apart, under hypotheses on values too. Both tell each
+//! step, so that it can be checked again.
 
 mod build;
 mod denominator;
@@ -41,8 +42,11 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 
-use crate::proof::{Algebra, Combining, Proof, Tame};
+use crate::proof::{Algebra, Combining, Proof};
 use crate::sizes::{SizeAnswer, SizeSolver};
+use build::Built;
+pub use known::Sign;
+pub(crate) use known::question;
 pub use monomial::Monomial;
 use monomial::Read;
 pub(crate) use monomial::number_of;
@@ -82,22 +86,11 @@ pub(crate) fn calculated(
     hypotheses: &[Term],
     sizes: &Arc<SizeSolver>,
     fresh: &mut Fresh,
-) -> Term {
+) -> (Term, Combining) {
     match has_reduction(term) {
-        true => Normal::new(mode, facts, Some(hypotheses), sizes, fresh).term(term).0,
-        false => term.clone(),
+        true => Normal::new(mode, facts, Some(hypotheses), sizes, fresh).term(term),
+        false => (term.clone(), Combining::Kept),
     }
-}
-
-/// Why a factor is finite, defined and free of errors under facts.
-pub(crate) fn tame(
-    factor: &Term,
-    mode: Mode,
-    facts: &[Cond],
-    sizes: &Arc<SizeSolver>,
-    fresh: &mut Fresh,
-) -> Option<Tame> {
-    Normal::new(mode, facts, None, sizes, fresh).tame(factor)
 }
 
 /// Two scalar terms that are reductions of the same elements under other indices. With
@@ -122,7 +115,7 @@ pub(crate) struct Normal<'f> {
     facts: Vec<Cond>,
     /// Known of values where the field calculates.
     hypotheses: &'f [Term],
-    /// Whether steps are taken that are not told.
+    /// Whether it calculates with quotients, exponentials, logarithms and extremes.
     field: bool,
     sizes: Arc<SizeSolver>,
     fresh: &'f mut Fresh,
@@ -154,14 +147,18 @@ impl<'f> Normal<'f> {
             return (term.clone(), Combining::Kept);
         }
         for algebra in self.algebras(term) {
-            if let Some(Read { monomials, how }) = self.monomials(term, &algebra) {
-                let (after, reversed) = self.build(monomials, &algebra, term);
-                let combined =
-                    Combining::Combined { algebra, reading: Box::new(how), reversed, after: after.clone() };
-                return (after, combined);
+            if let Some(read) = self.monomials(term, &algebra) {
+                return self.combined(read, algebra, term);
             }
         }
         self.inside(term)
+    }
+
+    /// A term of the type of `like` as the combination that it was read as.
+    fn combined(&mut self, read: Read, algebra: Algebra, like: &Term) -> (Term, Combining) {
+        let Built { after, reversed, extremes } = self.build(read.monomials, &algebra, like);
+        let reading = Box::new(read.how);
+        (after.clone(), Combining::Combined { algebra, reading, reversed, extremes, after })
     }
 
     fn terms(&mut self, terms: &[Term]) -> (Vec<Term>, Combining) {
@@ -222,9 +219,11 @@ impl<'f> Normal<'f> {
             Form::Call(Fun::Scalar(fun), args) => {
                 let real = self.field && self.mode == Mode::Real && term.dtype().is_float();
                 if let (Scalar::Log, true) = (fun, real)
-                    && let Some(sum) = self.logarithm(&args[0])
+                    && let Some((sum, argument)) = self.logarithm(&args[0])
                 {
-                    return (self.term(&sum).0, Combining::Calculated);
+                    let (after, sum) = self.term(&sum);
+                    let (argument, sum) = (Box::new(argument), Box::new(sum));
+                    return (after, Combining::Logarithm { argument, sum });
                 }
                 let (args, how) = self.terms(args);
                 (Term::scalar(*fun, args, span), how)

@@ -188,8 +188,8 @@ impl Normal<'_> {
                 (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, [.., last], &Algebra::Ring)
                     if self.field && first_condition(last).is_none() =>
                 {
-                    if let Some(monomials) = self.calculated(term) {
-                        return Some(Read::of(monomials, ReadAs::Calculated));
+                    if let Some(read) = self.calculated(term) {
+                        return Some(read);
                     }
                 }
                 (Scalar::Exp, [a], &Algebra::Ring) if !self.field && term.dtype().is_float() => {
@@ -245,7 +245,8 @@ impl Normal<'_> {
         }
         let times = if self.field { Monomial::product } else { Monomial::times };
         let pairs = left.monomials.iter().flat_map(|m| right.monomials.iter().map(|n| times(m, n)));
-        Some(Read::of(pairs.collect(), ReadAs::Product(Box::new(left.how), Box::new(right.how))))
+        let how = if self.field { ReadAs::Merged } else { ReadAs::Product };
+        Some(Read::of(pairs.collect(), how(Box::new(left.how), Box::new(right.how))))
     }
 
     /// `exp(a - b) = exp(a) * exp(-b)` for finite `a` and `b`, so that a part without
@@ -335,7 +336,8 @@ impl Normal<'_> {
                 _ => self.inside(whole),
             };
             if self.field && *algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
-                return self.monomials(&whole, algebra);
+                let Read { monomials, how } = self.monomials(&whole, algebra)?;
+                return Some(Read::of(monomials, ReadAs::After(Box::new(inner), Box::new(how))));
             }
             let tame = self.fit(&whole, algebra)?;
             return Some(Read::of(

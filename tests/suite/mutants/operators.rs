@@ -25,7 +25,7 @@ use crate::golden::run::{Finding, Runner};
 const SAMPLE: u64 = 8;
 
 /// Mutants that nothing tells from the operator: its file and the change, then the reason
-/// if that changes nothing. `RTV_BLESS=1` writes it, with the reasons that it has.
+/// why that changes nothing. `RTV_BLESS=1` writes it, with the reasons that it has.
 const SURVIVORS: &str = "tests/suite/data/surviving_mutants.txt";
 
 /// Inputs of a rule that is to tell a mutant.
@@ -92,6 +92,12 @@ fn a_changed_operator_fails_a_test() {
     assert!(
         lacks.is_empty(),
         "nothing tells these from the operator, and {SURVIVORS} lacks them:\n{lacks:#?}"
+    );
+    let unexplained: Vec<&String> =
+        known.0.iter().filter(|(_, reason)| reason.is_empty()).map(|(name, _)| name).collect();
+    assert!(
+        unexplained.is_empty(),
+        "these lack a test, or the reason why they change nothing:\n{unexplained:#?}"
     );
     let told = known.without(&found);
     assert!(told.is_empty(), "{SURVIVORS} lists what is told from the operator, or is no mutant:\n{told:#?}");
@@ -216,7 +222,7 @@ fn tested(checker: &Checker, subject: &Subject) -> Option<Killer> {
     killer
 }
 
-/// The mutants known to survive, each with the reason or an empty text.
+/// The mutants known to survive, each with its reason; a new one has none yet.
 struct Survivors(BTreeMap<String, String>);
 
 impl Survivors {
@@ -257,7 +263,7 @@ impl Survivors {
 /// What the list says of itself.
 const HEAD: &str = "\
 # Mistakes in operators that no test, record or rule tells from the operator: the file, what becomes
-# what, and after ` -- ` why that changes nothing. Without a reason, a test is missing.
+# what, and after ` -- ` why that changes nothing.
 ";
 
 fn table(subjects: &[Subject], killers: &[Killer], share: &Share) -> String {

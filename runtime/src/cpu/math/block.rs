@@ -7,7 +7,7 @@
 /// Elements that are slow together.
 const CHUNK: usize = 64;
 
-// Loops over indices, not iterators: these are calls where they are used in many places.
+// Loops, not `for_each` and its like: these are calls where they are used in many places.
 
 /// `fast` of each element, `slow` where it is `far`.
 #[inline(always)]
@@ -21,12 +21,12 @@ pub(super) fn guarded<T: Copy>(
     while start < xs.len() {
         let end = (start + CHUNK).min(xs.len());
         let mut any = false;
-        for i in start..end {
-            any |= far(xs[i]);
+        for x in &xs[start..end] {
+            any |= far(*x);
         }
         if any {
-            for i in start..end {
-                xs[i] = if far(xs[i]) { slow(xs[i]) } else { fast(xs[i]) };
+            for x in &mut xs[start..end] {
+                *x = if far(*x) { slow(*x) } else { fast(*x) };
             }
         } else {
             each(&mut xs[start..end], &fast);
@@ -65,8 +65,8 @@ pub(super) fn guarded_pairs<T: Copy>(
 /// `f` of each element.
 #[inline(always)]
 pub(super) fn each<T: Copy>(xs: &mut [T], f: impl Fn(T) -> T) {
-    for i in 0..xs.len() {
-        xs[i] = f(xs[i]);
+    for x in xs {
+        *x = f(*x);
     }
 }
 

@@ -42,7 +42,7 @@ fn single(function: Scalar) -> f64 {
         Exp | Exp2 | Log | Log2 | Log10 => 1.1,
         Expm1 | Log1p | Tanh | Sigmoid => 1.6,
         Sin | Cos => 1.7,
-        Erf => 1.2,
+        Erf => 1.3,
         // Computed in f64.
         Pow | Tan | Asin | Acos | Atan | Atan2 | Sinh | Cosh | Asinh | Acosh | Atanh | Hypot | Erfc => 0.51,
         _ => 0.0,

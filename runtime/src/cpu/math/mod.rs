@@ -10,8 +10,9 @@
 //!   plain loop over a slice becomes vector code inside a function with the features `avx2`
 //!   and `fma`. `NAME_block` are those that leave rare arguments to a slow form.
 //! * How far each is from the true value is stated ([`ulp_bound`]) and measured by tests.
-//!   The figures at the functions of `f32` are of all 2^32 arguments, those of `f64` of
-//!   some 30,000 each, chosen where errors are great (`tests/data/true_values.py`).
+//!   The figures at the functions of `f32` are of all 2^32 arguments (exponentials and
+//!   logarithms but `log1p`) or of every 61st, those of `f64` of some 30,000 each, many
+//!   where errors are great (`tests/data/true_values.py`). Bounds leave room beyond.
 //!
 //! Coefficients are minimax fits of our own, with no eye on anybody's tables: `fit.py`
 //! prints them. Where a method is another's, its function says whose.

@@ -25,8 +25,10 @@ dispatch!(f64);
 #[inline(always)]
 fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
     let mut sum = coefficients[N - 1];
-    for c in coefficients[..N - 1].iter().rev() {
-        sum = sum.mul_add(x, *c);
+    let mut k = N - 1;
+    while k > 0 {
+        k -= 1;
+        sum = sum.mul_add(x, coefficients[k]);
     }
     sum
 }

@@ -17,8 +17,8 @@ const PARTS: [f64; 3] = [FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_85
 fn reduce(a: f64) -> (u64, f64) {
     let shifted = a.mul_add(FRAC_2_PI, ROUNDER);
     let q = shifted - ROUNDER;
-    let r = PARTS.iter().fold(a, |r, part| q.mul_add(-part, r));
-    (shifted.to_bits(), r)
+    let r = q.mul_add(-PARTS[1], q.mul_add(-PARTS[0], a));
+    (shifted.to_bits(), q.mul_add(-PARTS[2], r))
 }
 
 /// Sine and cosine of `r`.

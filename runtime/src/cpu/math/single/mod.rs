@@ -26,8 +26,10 @@ dispatch!(f32);
 #[inline(always)]
 fn polynomial<const N: usize>(x: f32, coefficients: [f32; N]) -> f32 {
     let mut sum = coefficients[N - 1];
-    for c in coefficients[..N - 1].iter().rev() {
-        sum = sum.mul_add(x, *c);
+    let mut k = N - 1;
+    while k > 0 {
+        k -= 1;
+        sum = sum.mul_add(x, coefficients[k]);
     }
     sum
 }

@@ -24,8 +24,8 @@ const PARTS: [f32; 3] = [FRAC_PI_2, -4.371_139e-8, -1.715_124_5e-15];
 fn reduce(a: f32) -> (u32, f32) {
     let shifted = a.mul_add(FRAC_2_PI, ROUNDER);
     let q = shifted - ROUNDER;
-    let r = PARTS.iter().fold(a, |r, part| q.mul_add(-part, r));
-    (shifted.to_bits(), r)
+    let r = q.mul_add(-PARTS[1], q.mul_add(-PARTS[0], a));
+    (shifted.to_bits(), q.mul_add(-PARTS[2], r))
 }
 
 /// Sine of `q pi / 2 + r`.
