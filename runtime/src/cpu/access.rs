@@ -170,7 +170,7 @@ vectors! {
                 for first in (0..full_lanes).step_by(SIDE) {
                     for row in (0..full_rows).step_by(SIDE) {
                         #[cfg(target_arch = "x86_64")]
-                        if size_of::<$t>() == 4 && super::has_avx2() {
+                        if size_of::<$t>() == 4 && super::vectors() >= super::Vectors::Avx2 {
                             // SAFETY: the features are there; the rest is the caller's.
                             unsafe {
                                 let from = from.offset(first as isize * factor as isize + row as isize);

@@ -1,8 +1,8 @@
 //! Primitive steps over blocks of lanes, each a plain loop that the compiler turns into
 //! vectors.
 //!
-//! Each is compiled twice, for any machine and for AVX2 with FMA; both give the same bits,
-//! since nothing is contracted or reordered.
+//! Each is compiled for any machine, for AVX2 with FMA, and for AVX-512; all give the same
+//! bits, since nothing is contracted or reordered.
 
 use crate::loops::Monoid;
 use half::f16;
@@ -13,7 +13,7 @@ use super::accumulate;
 use super::block::Block;
 use super::pass::{Binary, Lane, Unary};
 
-/// A function compiled twice: for AVX2 with FMA, and for any machine.
+/// A function compiled for each width of vectors.
 macro_rules! vectors {
     ($(#[$doc:meta])* $vis:vis unsafe fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
         $(#[$doc])*
@@ -30,12 +30,22 @@ macro_rules! vectors {
             }
 
             #[cfg(target_arch = "x86_64")]
-            if super::has_avx2() {
-                // SAFETY: the features are there; the rest is the caller's.
-                return unsafe { avx2($($arg),*) };
+            #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
+            unsafe fn avx512($($arg: $ty),*) $(-> $ret)? {
+                // SAFETY: the caller's.
+                unsafe { plain($($arg),*) }
             }
-            // SAFETY: the caller's.
-            unsafe { plain($($arg),*) }
+
+            // SAFETY: the features are there; the rest is the caller's.
+            unsafe {
+                match $crate::cpu::vectors() {
+                    #[cfg(target_arch = "x86_64")]
+                    $crate::cpu::Vectors::Avx512 => avx512($($arg),*),
+                    #[cfg(target_arch = "x86_64")]
+                    $crate::cpu::Vectors::Avx2 => avx2($($arg),*),
+                    _ => plain($($arg),*),
+                }
+            }
         }
     };
 }

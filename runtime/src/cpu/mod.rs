@@ -56,19 +56,47 @@ impl Backend for Cpu {
     }
 }
 
-/// Whether kernels for AVX2 with FMA may run: the machine has them, and
-/// `RTV_PORTABLE` does not say otherwise.
-fn has_avx2() -> bool {
-    static KNOWN: OnceLock<bool> = OnceLock::new();
+/// The widest vectors that kernels use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Vectors {
+    Any,
+    Avx2,
+    Avx512,
+}
+
+/// What this machine has, or less if `RTV_VECTORS` says so (in bits: 0, 256 or 512).
+fn vectors() -> Vectors {
+    static KNOWN: OnceLock<Vectors> = OnceLock::new();
     *KNOWN.get_or_init(|| {
-        #[cfg(target_arch = "x86_64")]
-        let there = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("f16c");
-        #[cfg(not(target_arch = "x86_64"))]
-        let there = false;
-        there && std::env::var_os("RTV_PORTABLE").is_none()
+        let most = std::env::var("RTV_VECTORS").ok().and_then(|bits| bits.parse().ok()).unwrap_or(512);
+        let most = match most {
+            0..256 => Vectors::Any,
+            256..512 => Vectors::Avx2,
+            _ => Vectors::Avx512,
+        };
+        most.min(widest())
     })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn widest() -> Vectors {
+    let avx2 = is_x86_feature_detected!("avx2")
+        && is_x86_feature_detected!("fma")
+        && is_x86_feature_detected!("f16c");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512bw")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    match (avx2, avx512) {
+        (true, true) => Vectors::Avx512,
+        (true, false) => Vectors::Avx2,
+        _ => Vectors::Any,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn widest() -> Vectors {
+    Vectors::Any
 }
 
 /// A program ready to run.

@@ -256,8 +256,9 @@ pub struct Pass {
     pub accumulators: Vec<Accumulator>,
 }
 
-/// Lanes, and rows, of a tile.
-pub const TILE: usize = 64;
+/// Lanes and rows of a tile: a cache line of rows, and lanes enough to be read in order.
+pub const TILE: usize = 256;
+pub const TILE_ROWS: usize = 16;
 
 /// Loads that jump from lane to lane, but not from one index of an outer dimension to the
 /// next: they are made for tiles of that dimension and the lanes.

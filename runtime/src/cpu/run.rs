@@ -9,7 +9,7 @@ use super::block::{self, Arrays, Machine, Mode};
 use super::failure::Failures;
 use super::lanes;
 use super::memory::Memory;
-use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, Tiled};
+use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
 use super::pool::Pool;
 
 /// Elements that are not worth a second thread, and that one task takes.
@@ -76,9 +76,9 @@ fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, po
             Extent::Ragged(_) => unreachable!("invariant: only reductions are ragged"),
         })
         .collect();
-    let tile = TILE as i64;
+    let (tile, height) = (TILE as i64, TILE_ROWS as i64);
     let (down, length) = (extents[tiled.dim], extents[nest.lane]);
-    let bands = (down + tile - 1) / tile;
+    let bands = (down + height - 1) / height;
     let others: i64 = (0..nest.outer).filter(|dim| *dim != tiled.dim).map(|dim| extents[dim]).product();
     pool.run((others * bands) as usize, &|task| {
         let (mut rest, band) = (task as i64 / bands, task as i64 % bands);
@@ -87,7 +87,7 @@ fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, po
                 worker.machine.index[dim] = rest % extents[dim];
                 rest /= extents[dim];
             }
-            let rows = band * tile..((band + 1) * tile).min(down);
+            let rows = band * height..((band + 1) * height).min(down);
             let mut start = 0;
             while start < length {
                 worker.tile(tiled, &rows, start, (length - start).min(tile), &extents);
@@ -156,7 +156,7 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         };
         let tile_count = nest.tiled.as_ref().map_or(0, |tiled| tiled.loads.len());
         let rows_end = blocks + nest.rows.len() * row_bytes;
-        let tiles_end = rows_end + tile_count * TILE * TILE * 8;
+        let tiles_end = rows_end + tile_count * TILE_ROWS * TILE * 8;
         let changed = nest.batched.as_deref().unwrap_or_default();
         memory.grow(tiles_end + 2 * changed.len() * BLOCK * 8);
         let scratch = memory.pointer();
@@ -315,7 +315,7 @@ impl Worker<'_> {
     /// The memory of a tile.
     fn tile_room(&self, at: usize) -> *mut u8 {
         // SAFETY: there is a tile for each load.
-        unsafe { self.tiles.add(at * TILE * TILE * 8) }
+        unsafe { self.tiles.add(at * TILE_ROWS * TILE * 8) }
     }
 
     fn extent(&self, dim: usize) -> i64 {
