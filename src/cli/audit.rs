@@ -236,9 +236,10 @@ fn audited(module: &Module, at: usize, path: &Path, books: &Books) -> Option<Aud
 
 /// The monoids whose laws a proved claim rests on, unless it is about the laws themselves.
 fn laws(claim: &ClaimResult, module: &Module, at: usize) -> Vec<String> {
-    let rests = claim.verdict == Verdict::Proved && claim.kind != ClaimKind::Monoid;
-    let monoids = rests.then(|| module.monoids(at)).unwrap_or_default();
-    monoids.into_iter().map(|(_, name)| name).collect()
+    if claim.verdict != Verdict::Proved || claim.kind == ClaimKind::Monoid {
+        return Vec::new();
+    }
+    module.monoids(at).into_iter().map(|(_, name)| name).collect()
 }
 
 /// A proved claim with what its certificate asks.
