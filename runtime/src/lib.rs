@@ -14,5 +14,6 @@ pub mod cpu;
 pub mod io;
 pub mod loops;
 mod plan;
+pub mod protocol;
 pub mod random;
 pub mod spec;

@@ -4,9 +4,11 @@ mod audit;
 mod cache;
 mod check;
 mod claim;
+mod conform;
 mod effort;
 mod explain;
 mod fmt;
+mod fuzz;
 mod info;
 mod interrupt;
 mod mutate;
@@ -64,6 +66,10 @@ enum Verb {
     Check(check::Check),
     /// Evaluate a function
     Run(run::Run),
+    /// Run the conformance suite on backends, or on a program outside
+    Conform(conform::Conform),
+    /// Run random programs on the reference and on the CPU backend
+    Fuzz(fuzz::Fuzz),
     /// Format source files
     Fmt(fmt::Fmt),
     /// Explain an error code, or tell all of one claim
@@ -122,6 +128,8 @@ fn dispatch(cli: Cli) -> Exit {
     match cli.verb {
         Verb::Check(check) => check.run(&mut reporter),
         Verb::Run(run) => run.run(&mut reporter),
+        Verb::Conform(conform) => conform.run(&mut reporter),
+        Verb::Fuzz(fuzz) => fuzz.run(&mut reporter),
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),

@@ -5,6 +5,7 @@
 //! output, never the run.
 
 mod claim;
+mod conformance;
 mod exit;
 mod json;
 mod progress;
@@ -27,6 +28,7 @@ pub use exit::Exit;
 pub use progress::Progress;
 pub use statistics::Counts;
 
+use crate::conform::{Matrix, Suite};
 use crate::project::SourceMap;
 use claim::Tally;
 use progress::Meter;
@@ -271,6 +273,20 @@ impl Reporter {
         match self.format {
             Format::Json => self.out.line(&json::statistics(counts, &self.spent)),
             Format::Text => self.out.text(&statistics::text(counts, &self.spent)),
+        }
+    }
+
+    /// What backends did with the conformance suite.
+    pub fn conformance(&mut self, suite: &Suite, matrix: &Matrix) {
+        match self.format {
+            Format::Json => conformance::lines(suite, matrix).iter().for_each(|line| self.out.line(line)),
+            Format::Text => {
+                if !self.quiet {
+                    self.out.text(&conformance::rows(matrix));
+                }
+                let seconds = self.started.elapsed().as_secs_f64();
+                self.out.text(&conformance::totals(suite, matrix, self.verbose, seconds));
+            }
         }
     }
 

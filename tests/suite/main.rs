@@ -8,6 +8,7 @@ mod audit;
 mod cache;
 mod certificates;
 mod cli;
+mod conform;
 mod crosscheck;
 mod elementary;
 mod facets;

@@ -10,6 +10,7 @@
 //! was. A statement that fails is reported, its names are poisoned, and the rest
 //! is still checked.
 
+mod asserted;
 mod assign;
 mod bind;
 mod broadcast;
@@ -31,6 +32,7 @@ mod test;
 mod tuple;
 mod value;
 
+pub use asserted::{Asserted, Probe, Reading, Spoken};
 pub use defs::{Defs, Entry, Library, Origin};
 pub use expr::scalar_function;
 pub use group::every_axis;

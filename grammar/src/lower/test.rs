@@ -23,7 +23,7 @@ impl Lower<'_> {
         })
     }
 
-    fn test_step(&mut self, stmt: &Stmt, steps: &mut Vec<Step>) -> Result<()> {
+    pub(super) fn test_step(&mut self, stmt: &Stmt, steps: &mut Vec<Step>) -> Result<()> {
         match &stmt.kind {
             StmtKind::Let { pat, ty, value } => {
                 let value = match ty {

@@ -58,15 +58,31 @@ pub(super) unsafe fn step_of_rows(m: &mut Machine, op: &Op, rows: usize, length:
                 }
                 m.set(*dst, false);
             }
-            Op::Store { buffer: Buffer::Row(row), dtype, src, .. } => {
-                store_at(m.rows[*row as usize], *dtype, 1, m.source(*src), rows * length);
+            Op::Into { dst, buffer: Buffer::Row(row), .. } => m.homes[*dst as usize] = m.rows[*row as usize],
+            Op::Into { dst, buffer, dtype, address } => {
+                let (base, factor, by_row) = each(address, m);
+                // Rows that do not lie one after the other are stored one by one.
+                if factor == 1 && by_row == length as i64 {
+                    let memory = m.buffer(*buffer).wrapping_offset(base as isize * width(*dtype) as isize);
+                    m.homes[*dst as usize] = memory;
+                }
             }
-            Op::Store { buffer, dtype, address, src } => {
+            Op::Store { buffer: Buffer::Row(row), dtype, src, .. } => {
+                let (into, from) = (m.rows[*row as usize], m.source(*src));
+                if into != from.pointer || from.uniform {
+                    store_at(into, *dtype, 1, from, rows * length);
+                }
+                m.settle_source(*src);
+            }
+            Op::Store { buffer, dtype, address, src: to_settle } => {
                 let (base, factor, by_row) = each(address, m);
                 let memory = m.buffer(*buffer).wrapping_offset(base as isize * width(*dtype) as isize);
-                let src = m.source(*src);
+                let src = m.source(*to_settle);
+                m.settle_source(*to_settle);
                 if factor == 1 && by_row == length as i64 {
-                    store_at(memory, *dtype, 1, src, rows * length);
+                    if src.pointer != memory || src.uniform {
+                        store_at(memory, *dtype, 1, src, rows * length);
+                    }
                     return true;
                 }
                 let line = if src.uniform { 0 } else { length * Lane::of(*dtype).width() };

@@ -49,6 +49,9 @@ pub struct Machine<'a> {
     /// `BLOCK` lanes of 8 bytes for each register.
     pub scratch: *mut u8,
     pub registers: Vec<Block>,
+    /// Where the lanes of a register are written: its block of scratch, or where they are
+    /// stored later.
+    pub homes: Vec<*mut u8>,
     pub slots: Vec<u64>,
     pub rows: Vec<*mut u8>,
     /// The rows of the tiles that this row reads.
@@ -126,8 +129,16 @@ impl Machine<'_> {
 
     #[inline(always)]
     pub fn own(&self, reg: u16) -> *mut u8 {
-        // SAFETY: scratch has a block for each register.
-        unsafe { self.scratch.add(reg as usize * BLOCK * 8) }
+        self.homes[reg as usize]
+    }
+
+    /// Makes a register that is stored write to its block of scratch again.
+    #[inline(always)]
+    pub fn settle_source(&mut self, src: Src) {
+        if let Src::Reg(reg) = src {
+            // SAFETY: scratch has a block for each register.
+            self.homes[reg as usize] = unsafe { self.scratch.add(reg as usize * BLOCK * 8) };
+        }
     }
 
     #[inline(always)]
@@ -192,9 +203,15 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
                 gather(m.own(*dst), m.buffer(*buffer), *dtype, index_lanes);
                 m.set(*dst, index.uniform);
             }
+            Op::Into { dst, buffer, dtype, address } => {
+                let base = m.address(address).0;
+                m.homes[*dst as usize] =
+                    m.buffer(*buffer).wrapping_offset(base as isize * width(*dtype) as isize);
+            }
             Op::Store { buffer, dtype, address, src } => {
                 let (base, factor) = m.address(address);
                 store(m, *buffer, *dtype, base, factor, m.source(*src), lanes);
+                m.settle_source(*src);
             }
             Op::Check { dst, index, extent, site, mask } => {
                 check(m, *dst, *index, *extent, *site, *mask, lanes);
@@ -283,6 +300,9 @@ unsafe fn load(
 
 unsafe fn store(m: &Machine, buffer: Buffer, dtype: DType, base: i64, factor: i64, src: Block, lanes: usize) {
     let memory = m.buffer(buffer).wrapping_offset(base as isize * width(dtype) as isize);
+    if src.pointer == memory && !src.uniform {
+        return;
+    }
     // SAFETY: the caller's.
     unsafe { store_at(memory, dtype, factor, src, lanes) }
 }

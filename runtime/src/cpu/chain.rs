@@ -22,7 +22,7 @@ use super::tile::{self, Element};
 /// Bytes of a block of rows: half of the second cache.
 const BLOCK_BYTES: usize = 256 << 10;
 /// The most rows of a block, a multiple of the rows of a tile.
-const MOST_ROWS: usize = 8 * tile::MOST_ROWS;
+const MOST_ROWS: usize = 16 * tile::ROWS;
 
 #[derive(Debug)]
 pub struct Chain {
@@ -100,7 +100,7 @@ impl Chain {
     fn run_as<T: Element>(&self, arrays: Arrays, failures: &Failures, pool: &Pool) {
         let (count, columns, batches) = (self.first.rows(), self.first.columns(), self.first.out.batch.len());
         let fitting = BLOCK_BYTES / (columns * size_of::<T>()).max(1);
-        let height = (fitting / tile::MOST_ROWS * tile::MOST_ROWS).clamp(tile::MOST_ROWS, MOST_ROWS);
+        let height = (fitting / tile::ROWS * tile::ROWS).clamp(tile::ROWS, MOST_ROWS);
         let (keys, values) = (self.first.packed_elements::<T>(), self.second.packed_elements::<T>());
         let packed = Memory::new(batches * (keys + values) * size_of::<T>());
         let room = Shared(packed.pointer().cast::<T>());

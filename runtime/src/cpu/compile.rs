@@ -25,6 +25,7 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     let mut nest = compiler.finish();
     registers::merge_dims(&mut nest);
     nest.in_place = registers::in_place(&nest);
+    registers::direct(&mut nest, &nests.result.arrays());
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
@@ -394,6 +395,10 @@ impl<'a> Compiler<'a> {
     }
 
     fn can_hoist(&mut self, id: ExprId, mask: Option<Src>) -> bool {
+        if self.inner.is_empty() {
+            // A row is one lane: what it reads of the kernel is not there before it.
+            return false;
+        }
         let safe = !self.fails(id) || (self.never_empty && !matches!(mask, Some(Src::Reg(_))));
         safe && !self.varies(id)
     }
@@ -493,6 +498,10 @@ impl<'a> Compiler<'a> {
                 self.push(place, Op::Require { cond, site, mask });
                 let under = if self.fails(then) { Some(self.and(mask, cond, place)) } else { None };
                 self.emit(then, place, under)
+            }
+            Node::After { first, then } => {
+                self.emit(first, place, mask);
+                self.emit(then, place, mask)
             }
             Node::Reduce { .. } => unreachable!("invariant: reductions stand at the top of definitions"),
         }

@@ -176,7 +176,7 @@ impl Program {
             .map(|array| (array, nests.decl(array).bytes()))
             .collect();
         let plan = plan::plan(&uses, &bytes);
-        debug_assert_eq!(plan::check(&plan, &uses, &bytes), Ok(()));
+        assert_eq!(plan::check(&plan, &uses, &bytes), Ok(()), "a plan that holds");
         let mut outputs = outputs;
         outputs.sort_unstable();
         outputs.dedup();

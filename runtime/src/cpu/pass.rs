@@ -92,6 +92,13 @@ pub enum Op {
         fun: Binary,
         address: Address,
     },
+    /// The step that follows writes the register where it is stored later.
+    Into {
+        dst: Reg,
+        buffer: Buffer,
+        dtype: DType,
+        address: Address,
+    },
     /// A load that was made for a whole tile: see [`Tiled`].
     Tile {
         dst: Reg,

@@ -21,7 +21,7 @@ use super::tile::{self, Element};
 /// Inner indices of one packed block: a strip of both operands fits the first cache.
 pub const DEPTH: usize = 256;
 /// Rows of one task: with the depth, its share of the left operand fits the second cache.
-const ROWS: usize = 4 * tile::MOST_ROWS;
+const ROWS: usize = 8 * tile::ROWS;
 /// Columns of one task, and of the right operand that is packed at a time.
 const TASK_COLUMNS: usize = 512;
 const COLUMNS: usize = 2048;
@@ -286,7 +286,7 @@ impl Product {
         (packed, packed_deep): (*const T, usize),
         sums: &Sums<T>,
     ) {
-        let (height, width, deep) = (tile::rows(), tile::columns::<T>(), depth.len());
+        let (height, width, deep) = (tile::ROWS, tile::columns::<T>(), depth.len());
         let strips = rows.len().div_ceil(height);
         T::with_room(strips * height * deep, |left| {
             for strip in 0..strips {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::loops::ArrayId;
 
+use super::access::is_plain;
 use super::pass::{Accumulator, Address, Buffer, Extent, Into, Lane, Nest, Op, Reg, Slot, Src, Tiled};
 
 /// Joins dimensions that every address runs through as through one.
@@ -59,7 +60,12 @@ fn each_address(nest: &mut Nest, visit: &mut dyn FnMut(&mut Address)) {
 
 fn addresses(op: &mut Op, visit: &mut dyn FnMut(&mut Address)) {
     match op {
-        Op::Index { address, .. } | Op::Sign { address, .. } | Op::Store { address, .. } => visit(address),
+        Op::Index { address, .. }
+        | Op::Sign { address, .. }
+        | Op::Into { address, .. }
+        | Op::Store { address, .. } => {
+            visit(address);
+        }
         Op::Load { address, checks, .. } => {
             visit(address);
             checks.iter_mut().for_each(|check| visit(&mut check.index));
@@ -79,7 +85,11 @@ pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
         let later = nest.passes[at + 1..].iter().flat_map(|pass| pass.before.iter().chain(&pass.code));
         let later: Vec<&Op> = later.chain(&nest.after).collect();
         for op in &pass.code {
-            let Op::Load { buffer: Buffer::Array(old), .. } = op else { continue };
+            let Op::Load { dst, buffer: Buffer::Array(old), .. } = op else { continue };
+            // What is reduced is looked at after the write.
+            if pass.accumulators.iter().any(|accumulator| accumulator.src == Src::Reg(*dst)) {
+                continue;
+            }
             let same = |op: &Op| match op {
                 Op::Load { buffer, dtype: of, address: from, checks, .. }
                     if *buffer == Buffer::Array(*old) =>
@@ -103,6 +113,56 @@ pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
         }
     }
     pairs
+}
+
+/// Lets what is stored be written there at once, where it is the last thing done to it:
+/// rows that a thread keeps, and results, which share their memory with nothing.
+pub fn direct(nest: &mut Nest, results: &[ArrayId]) {
+    let lane = nest.lane;
+    for pass in &mut nest.passes {
+        let mut at = 0;
+        while at < pass.code.len() {
+            let Some(into) = stored_plainly(&pass.code[at], lane, results) else {
+                at += 1;
+                continue;
+            };
+            let Op::Into { dst, .. } = into else { unreachable!("invariant: a place to write to") };
+            let made = pass.code[..at].iter().position(|op| makes(op) == Some(dst));
+            let again = pass
+                .code
+                .iter()
+                .filter(|op| matches!(op, Op::Into { dst: known, .. } if *known == dst))
+                .count();
+            if let (Some(made), 0) = (made, again) {
+                pass.code.insert(made, into);
+                at += 1;
+            }
+            at += 1;
+        }
+    }
+}
+
+fn stored_plainly(op: &Op, lane: usize, results: &[ArrayId]) -> Option<Op> {
+    let Op::Store { buffer, dtype, address, src: Src::Reg(reg) } = op else { return None };
+    let own = match buffer {
+        Buffer::Array(array) => results.contains(array),
+        Buffer::Row(_) => true,
+    };
+    let into = || Op::Into { dst: *reg, buffer: *buffer, dtype: *dtype, address: address.clone() };
+    (own && is_plain(*dtype) && address.factors[lane] == 1).then(into)
+}
+
+/// The register that a step computes lanes of.
+fn makes(op: &Op) -> Option<Reg> {
+    match op {
+        Op::Unary { dst, .. }
+        | Op::Binary { dst, .. }
+        | Op::Select { dst, .. }
+        | Op::Cast { dst, .. }
+        | Op::Narrow { dst, .. }
+        | Op::Table { dst, .. } => Some(*dst),
+        _ => None,
+    }
 }
 
 /// Turns loads that jump from lane to lane into loads of tiles, where the kernel is one
@@ -162,7 +222,10 @@ pub fn batch(nest: &Nest) -> Option<Vec<(Slot, usize)>> {
     for op in code {
         match op {
             Op::Save { slot, lane, .. } => slots.push((*slot, lane.width())),
-            Op::Index { address, .. } | Op::Sign { address, .. } | Op::Store { address, .. }
+            Op::Index { address, .. }
+            | Op::Sign { address, .. }
+            | Op::Into { address, .. }
+            | Op::Store { address, .. }
                 if address.slots.is_empty() => {}
             Op::Load { address, checks, .. } if address.slots.is_empty() && checks.is_empty() => {}
             Op::Unary { .. }
@@ -212,12 +275,14 @@ fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
             }
         });
         if let Some(dst) = destination(op) {
-            let new = free.pop().unwrap_or_else(|| {
-                count += 1;
-                count - 1
-            });
-            home.insert(*dst, new);
             let old = *dst;
+            // The step before may have said where it writes.
+            let new = *home.entry(old).or_insert_with(|| {
+                free.pop().unwrap_or_else(|| {
+                    count += 1;
+                    count - 1
+                })
+            });
             *dst = new;
             // Nobody reads it: it is free again at once.
             if !last.contains_key(&old) {
@@ -240,6 +305,7 @@ fn destination(op: &mut Op) -> Option<&mut Reg> {
     match op {
         Op::Index { dst, .. }
         | Op::Sign { dst, .. }
+        | Op::Into { dst, .. }
         | Op::Tile { dst, .. }
         | Op::Load { dst, .. }
         | Op::Gather { dst, .. }
@@ -256,7 +322,7 @@ fn destination(op: &mut Op) -> Option<&mut Reg> {
 
 fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
     match op {
-        Op::Index { .. } | Op::Sign { .. } | Op::Tile { .. } => {}
+        Op::Index { .. } | Op::Sign { .. } | Op::Into { .. } | Op::Tile { .. } => {}
         Op::Load { mask, .. } => mask.iter_mut().for_each(visit),
         Op::Gather { index, .. } => visit(index),
         Op::Store { src, .. } | Op::Save { src, .. } => visit(src),

@@ -177,6 +177,7 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             failures,
             scratch,
             registers: vec![empty; nest.registers],
+            homes: (0..nest.registers).map(|reg| scratch.wrapping_add(reg * BLOCK * 8)).collect(),
             slots: nest.slots.clone(),
             rows,
             tiles: vec![tiles; tile_count],

@@ -1,34 +1,18 @@
-//! A tile of a matrix product in registers: as many rows as leave room for two vectors of
-//! each, and a few more.
+//! A tile of a matrix product in registers: six rows by two vectors.
 
 use std::cell::RefCell;
 
 use rtv_semantics::dtype::DType;
 
 use super::memory::Memory;
-use super::{Vectors, vectors};
 
-/// Rows of a tile: with two vectors each, twelve of sixteen registers, or twenty-four of
-/// thirty-two.
-pub fn rows() -> usize {
-    if vectors() == Vectors::Avx512 { WIDE_ROWS } else { ROWS }
-}
-
-/// Columns of a tile: two vectors.
-pub fn columns<T>() -> usize {
-    (if vectors() == Vectors::Avx512 { 2 * BYTES } else { BYTES }) / size_of::<T>()
-}
-
-/// The rows of every tile divide this.
-pub const MOST_ROWS: usize = WIDE_ROWS;
-
-const ROWS: usize = 6;
-const WIDE_ROWS: usize = 12;
-/// Bytes of a row of a tile of the smaller kind.
+/// Rows of a tile: with two vectors each, twelve of the sixteen registers.
+pub const ROWS: usize = 6;
+/// Bytes of a row of a tile.
 const BYTES: usize = 64;
 
-/// Columns of a tile of the smaller kind.
-const fn narrow_columns<T>() -> usize {
+/// Columns of a tile.
+pub const fn columns<T>() -> usize {
     BYTES / size_of::<T>()
 }
 
@@ -100,7 +84,7 @@ pub trait Element: Copy + Send + Sync + 'static {
 
 /// The tile by plain loops: for the types without a kernel of their own, and everywhere.
 #[inline(always)]
-unsafe fn plain<T: Element, const ROWS: usize, const COLUMNS: usize>(
+unsafe fn plain<T: Element, const COLUMNS: usize>(
     deep: usize,
     left: *const T,
     right: *const T,
@@ -122,7 +106,7 @@ unsafe fn plain<T: Element, const ROWS: usize, const COLUMNS: usize>(
 
 /// Brings a tile to its place.
 #[inline(always)]
-unsafe fn put<T: Element, const ROWS: usize, const COLUMNS: usize>(
+unsafe fn put<T: Element, const COLUMNS: usize>(
     sums: &[[T; COLUMNS]; ROWS],
     into: *mut T,
     stride: usize,
@@ -139,7 +123,7 @@ unsafe fn put<T: Element, const ROWS: usize, const COLUMNS: usize>(
 }
 
 macro_rules! element {
-    ($t:ty, $dtype:expr, $avx2:ident, $avx512:ident, $fused:expr, $plus:expr) => {
+    ($t:ty, $dtype:expr, $avx2:ident, $fused:expr, $plus:expr) => {
         impl Element for $t {
             const ZERO: $t = 0 as $t;
             const DTYPE: DType = $dtype;
@@ -179,52 +163,34 @@ macro_rules! element {
                 count: (usize, usize),
                 first: bool,
             ) {
-                // SAFETY: the features are there; the rest is the caller's.
+                #[cfg(target_arch = "x86_64")]
+                if super::vectors() >= super::Vectors::Avx2 {
+                    // SAFETY: the features are there; the rest is the caller's.
+                    return unsafe { $avx2(deep, left, right, into, stride, count, first) };
+                }
+                // SAFETY: the caller's.
                 unsafe {
-                    match vectors() {
-                        #[cfg(target_arch = "x86_64")]
-                        Vectors::Avx512 => $avx512(deep, left, right, into, stride, count, first),
-                        #[cfg(target_arch = "x86_64")]
-                        Vectors::Avx2 => $avx2(deep, left, right, into, stride, count, first),
-                        _ => {
-                            let sums = plain::<$t, ROWS, { narrow_columns::<$t>() }>(deep, left, right);
-                            put(&sums, into, stride, count, first);
-                        }
-                    }
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    put(&sums, into, stride, count, first);
                 }
             }
         }
     };
 }
 
-element!(f32, DType::F32, tile_f32, wide_tile_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
-element!(f64, DType::F64, tile_f64, wide_tile_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
-element!(
-    i32,
-    DType::I32,
-    tile_i32,
-    wide_tile_i32,
-    |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)),
-    i32::wrapping_add
-);
-element!(
-    i64,
-    DType::I64,
-    tile_i64,
-    wide_tile_i64,
-    |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)),
-    i64::wrapping_add
-);
+element!(f32, DType::F32, tile_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
+element!(f64, DType::F64, tile_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
+element!(i32, DType::I32, tile_i32, |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)), i32::wrapping_add);
+element!(i64, DType::I64, tile_i64, |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)), i64::wrapping_add);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{BYTES, ROWS, WIDE_ROWS, plain, put};
+    use super::{ROWS, columns, plain, put};
     use std::arch::x86_64::*;
 
     macro_rules! float_tile {
-        ($name:ident, $features:literal, $rows:expr, $bytes:expr, $t:ty, $vector:ty, $load:ident, $store:ident,
-         $set1:ident, $zero:ident, $fma:ident, $add:ident) => {
-            #[target_feature(enable = $features)]
+        ($name:ident, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident, $zero:ident, $fma:ident, $add:ident) => {
+            #[target_feature(enable = "avx2,fma")]
             pub unsafe fn $name(
                 deep: usize,
                 left: *const $t,
@@ -234,35 +200,34 @@ mod x86 {
                 count: (usize, usize),
                 first: bool,
             ) {
-                const COLUMNS: usize = $bytes / size_of::<$t>();
-                const LANES: usize = COLUMNS / 2;
+                const COLUMNS: usize = columns::<$t>();
                 // SAFETY, for all of it: the caller's.
                 unsafe {
-                    let mut sums: [[$vector; 2]; $rows] = [[$zero(); 2]; $rows];
+                    let mut sums: [[$vector; 2]; ROWS] = [[$zero(); 2]; ROWS];
                     let (mut a, mut b) = (left, right);
                     for _ in 0..deep {
-                        let (b0, b1) = ($load(b), $load(b.add(LANES)));
-                        for i in 0..$rows {
+                        let (b0, b1) = ($load(b), $load(b.add($lanes)));
+                        for i in 0..ROWS {
                             let a = $set1(*a.add(i));
                             sums[i][0] = $fma(a, b0, sums[i][0]);
                             sums[i][1] = $fma(a, b1, sums[i][1]);
                         }
-                        (a, b) = (a.add($rows), b.add(COLUMNS));
+                        (a, b) = (a.add(ROWS), b.add(COLUMNS));
                     }
-                    if count == ($rows, COLUMNS) {
+                    if count == (ROWS, COLUMNS) {
                         for (i, sums) in sums.iter().enumerate() {
                             let into = into.wrapping_add(i * stride);
                             for (half, sum) in sums.iter().enumerate() {
-                                let into = into.add(half * LANES);
+                                let into = into.add(half * $lanes);
                                 $store(into, if first { *sum } else { $add($load(into), *sum) });
                             }
                         }
                         return;
                     }
-                    let mut plain = [[0 as $t; COLUMNS]; $rows];
+                    let mut plain = [[0 as $t; COLUMNS]; ROWS];
                     for (plain, sums) in plain.iter_mut().zip(&sums) {
                         $store(plain.as_mut_ptr(), sums[0]);
-                        $store(plain.as_mut_ptr().add(LANES), sums[1]);
+                        $store(plain.as_mut_ptr().add($lanes), sums[1]);
                     }
                     put(&plain, into, stride, count, first);
                 }
@@ -272,11 +237,9 @@ mod x86 {
 
     float_tile!(
         tile_f32,
-        "avx2,fma",
-        ROWS,
-        BYTES,
         f32,
         __m256,
+        8,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
         _mm256_set1_ps,
@@ -286,11 +249,9 @@ mod x86 {
     );
     float_tile!(
         tile_f64,
-        "avx2,fma",
-        ROWS,
-        BYTES,
         f64,
         __m256d,
+        4,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
         _mm256_set1_pd,
@@ -298,38 +259,10 @@ mod x86 {
         _mm256_fmadd_pd,
         _mm256_add_pd
     );
-    float_tile!(
-        wide_tile_f32,
-        "avx512f",
-        WIDE_ROWS,
-        2 * BYTES,
-        f32,
-        __m512,
-        _mm512_loadu_ps,
-        _mm512_storeu_ps,
-        _mm512_set1_ps,
-        _mm512_setzero_ps,
-        _mm512_fmadd_ps,
-        _mm512_add_ps
-    );
-    float_tile!(
-        wide_tile_f64,
-        "avx512f",
-        WIDE_ROWS,
-        2 * BYTES,
-        f64,
-        __m512d,
-        _mm512_loadu_pd,
-        _mm512_storeu_pd,
-        _mm512_set1_pd,
-        _mm512_setzero_pd,
-        _mm512_fmadd_pd,
-        _mm512_add_pd
-    );
 
     macro_rules! plain_tile {
-        ($name:ident, $features:literal, $rows:expr, $bytes:expr, $t:ty) => {
-            #[target_feature(enable = $features)]
+        ($name:ident, $t:ty) => {
+            #[target_feature(enable = "avx2")]
             pub unsafe fn $name(
                 deep: usize,
                 left: *const $t,
@@ -341,20 +274,16 @@ mod x86 {
             ) {
                 // SAFETY: the caller's.
                 unsafe {
-                    let sums = plain::<$t, { $rows }, { $bytes / size_of::<$t>() }>(deep, left, right);
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
                     put(&sums, into, stride, count, first);
                 }
             }
         };
     }
 
-    plain_tile!(tile_i32, "avx2", ROWS, BYTES, i32);
-    plain_tile!(tile_i64, "avx2", ROWS, BYTES, i64);
-    plain_tile!(wide_tile_i32, "avx512f,avx512dq,avx512vl", WIDE_ROWS, 2 * BYTES, i32);
-    plain_tile!(wide_tile_i64, "avx512f,avx512dq,avx512vl", WIDE_ROWS, 2 * BYTES, i64);
+    plain_tile!(tile_i32, i32);
+    plain_tile!(tile_i64, i64);
 }
 
 #[cfg(target_arch = "x86_64")]
-use x86::{
-    tile_f32, tile_f64, tile_i32, tile_i64, wide_tile_f32, wide_tile_f64, wide_tile_i32, wide_tile_i64,
-};
+use x86::{tile_f32, tile_f64, tile_i32, tile_i64};

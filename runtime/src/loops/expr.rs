@@ -99,6 +99,11 @@ pub enum Node {
         then: ExprId,
         site: SiteId,
     },
+    /// `then`; the first is computed, too, since it can fail.
+    After {
+        first: ExprId,
+        then: ExprId,
+    },
 }
 
 /// Expressions and axes of one program; equal expressions are one.
@@ -153,7 +158,9 @@ impl Arena {
             }
             Node::Call { dtype, .. } => *dtype,
             Node::Cast { to, .. } => *to,
-            Node::Select { then, .. } | Node::Require { then, .. } => self.dtype(*then),
+            Node::Select { then, .. } | Node::Require { then, .. } | Node::After { then, .. } => {
+                self.dtype(*then)
+            }
             Node::Reduce { body, .. } => self.dtype(*body),
         };
         let id = ExprId(self.nodes.len() as u32);
@@ -445,6 +452,7 @@ impl Arena {
                 axes.iter().flat_map(|(_, extent)| extent.values()).chain([*body]).collect()
             }
             Node::Require { cond, then, .. } => vec![*cond, *then],
+            Node::After { first, then } => vec![*first, *then],
         }
     }
 
@@ -542,8 +550,9 @@ impl Arena {
                 let index: Vec<Lin> = index.iter().map(|lin| self.rewrite_lin(lin, by)).collect();
                 match by.loads.get(&array) {
                     Some(Inlined { axes, body }) => {
-                        let axes = axes.iter().copied().zip(index).collect();
-                        self.rewrite(*body, &mut Rewrite { axes, ..Rewrite::default() })
+                        let by_axis = axes.iter().copied().zip(index.iter().cloned()).collect();
+                        let element = self.rewrite(*body, &mut Rewrite::axes(by_axis));
+                        self.keeping(&index, element)
                     }
                     None => self.intern(Node::Load { array, dtype, index }),
                 }
@@ -560,7 +569,39 @@ impl Arena {
                 let (cond, then) = (by.done[&cond], by.done[&then]);
                 self.require(cond, then, site)
             }
+            Node::After { first, then } => self.after(by.done[&first], by.done[&then]),
         }
+    }
+
+    /// The element with the checks of its index that it does not make anyway.
+    pub fn keeping(&mut self, index: &[Lin], element: ExprId) -> ExprId {
+        let checks = index.iter().flat_map(Lin::values).collect::<Vec<_>>();
+        checks.into_iter().fold(element, |element, check| self.after(check, element))
+    }
+
+    fn after(&mut self, first: ExprId, then: ExprId) -> ExprId {
+        if !self.can_fail(first) || self.always_computes(then, first) {
+            return then;
+        }
+        self.intern(Node::After { first, then })
+    }
+
+    /// Whether `wanted` is computed with `root`, whatever branches are taken.
+    fn always_computes(&self, root: ExprId, wanted: ExprId) -> bool {
+        let (mut seen, mut stack) = (BTreeSet::new(), vec![root]);
+        while let Some(id) = stack.pop() {
+            if id == wanted {
+                return true;
+            }
+            if seen.insert(id) {
+                match self.node(id) {
+                    Node::Select { cond, .. } => stack.push(*cond),
+                    Node::Reduce { .. } => {}
+                    _ => stack.extend(self.children(id)),
+                }
+            }
+        }
+        false
     }
 
     pub fn require(&mut self, cond: ExprId, then: ExprId, site: SiteId) -> ExprId {

@@ -529,7 +529,8 @@ impl Lowering {
             let site = self.site(SiteKind::Index { axis, extent }, span);
             inside.push(self.arena.checked(lin, extent, site));
         }
-        self.element_inside(tensor, &inside, span)
+        let element = self.element_inside(tensor, &inside, span)?;
+        Ok(self.arena.keeping(&inside, element))
     }
 
     fn element_inside(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {

@@ -1,19 +1,23 @@
 //! The operators held against results computed by PyTorch (`tests/golden/`): shape, dtype,
 //! values, and the fact of an error.
 
-mod binding;
 mod compare;
-mod form;
 mod promotion;
-pub mod record;
 mod report;
 pub mod run;
-mod schema;
 
-use record::{FAMILIES, Record, cases, read};
-use report::{Report, exceptions};
+use crate::folder::root;
+use report::Report;
+use rtv::conform::golden::exceptions;
+use rtv::conform::golden::record::{FAMILIES, Record, cases, read};
 use run::{Finding, Runner};
+use std::path::PathBuf;
 use std::thread;
+
+/// Where the records are.
+pub fn folder() -> PathBuf {
+    root().join("tests/golden")
+}
 
 /// Fewer passing cases mean that operators or their `@aten` names were lost.
 const LEAST_PASSED: usize = 2090;
@@ -21,14 +25,15 @@ const LEAST_PASSED: usize = 2090;
 #[test]
 fn golden_records() -> Result<(), String> {
     let runner = Runner::new()?;
-    let families: Vec<Vec<Record>> = FAMILIES.iter().map(|f| cases(f)).collect::<Result<_, _>>()?;
+    let families: Vec<Vec<Record>> =
+        FAMILIES.iter().map(|f| cases(&folder(), f)).collect::<Result<_, _>>()?;
     let records = families.concat();
     let mut findings = run_all(&runner, &records)?;
-    for line in read("mutation.jsonl")?.lines() {
+    for line in read(&folder(), "mutation.jsonl")?.lines() {
         let id = line.split('"').nth(3).unwrap_or_default().to_string();
         findings.push((id, "program".into(), Finding::NotCovered("programs that write come later".into())));
     }
-    let report = Report::new(&findings, &exceptions()?);
+    let report = Report::new(&findings, &exceptions(&folder().join("exceptions.txt"))?);
     println!("{report}");
     assert!(report.stale.is_empty(), "exceptions.txt:\n{}", report.stale.join("\n"));
     let failures = report.failures();

@@ -3,8 +3,9 @@
 //!
 //! `result_type` is that of `where`, which promotes its operands and computes nothing.
 
-use super::record::read;
-use super::run::{Ours, program};
+use super::folder;
+use rtv::conform::golden::record::read;
+use rtv::conform::{Answer, Ours, Question};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::tensor::Tensor;
@@ -39,7 +40,7 @@ impl Operand {
 
 #[test]
 fn promotion_table() -> Result<(), String> {
-    let text = read("promotion.tsv")?;
+    let text = read(&folder(), "promotion.tsv")?;
     let mut wrong = Vec::new();
     let mut rows = 0;
     for line in text.lines().skip(1) {
@@ -90,9 +91,9 @@ fn result_of(expression: &str, a: &Operand, b: &Operand) -> Result<String, Strin
     }
     let (declared, operands): (Vec<String>, Vec<Tensor>) = params.into_iter().unzip();
     let text = format!("rtl 1.0\nop case({}) {{ return {text} }}\n", declared.join(", "));
-    Ok(match program(&text, &operands) {
-        Ours::Value(value) => value.as_tensor().map(|t| t.dtype).ok_or("no tensor")?.to_string(),
-        Ours::Refused(_) => "an error".to_string(),
-        Ours::Missing(why) | Ours::Stuck(why) => return Err(why),
+    Ok(match Ours::reference().ask(&Question::Program { text, operands }) {
+        Answer::Outputs(outputs) => outputs.first().map(|t| t.dtype).ok_or("no tensor")?.to_string(),
+        Answer::Error { .. } => "an error".to_string(),
+        Answer::Unsupported(why) | Answer::Broken(why) => return Err(why),
     })
 }

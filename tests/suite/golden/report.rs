@@ -1,39 +1,9 @@
 //! The findings of all cases, counted, and held against the written exceptions.
 
-use super::record::read;
 use super::run::Finding;
+use rtv::conform::golden::Exception;
 use std::collections::BTreeMap;
 use std::fmt;
-
-/// A case that is known to fail: ids that match the pattern, and why.
-pub struct Exception {
-    pattern: String,
-    reason: String,
-}
-
-/// The lines of `exceptions.txt`: a pattern with at most one `*`, then the reason.
-pub fn exceptions() -> Result<Vec<Exception>, String> {
-    let text = read("exceptions.txt")?;
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let exception = |line: &str| match line.split_once(char::is_whitespace) {
-        Some((pattern, reason)) if !reason.trim().is_empty() => {
-            Ok(Exception { pattern: pattern.into(), reason: reason.trim().into() })
-        }
-        _ => Err(format!("exceptions.txt: no reason in `{line}`")),
-    };
-    lines.map(exception).collect()
-}
-
-impl Exception {
-    fn matches(&self, id: &str) -> bool {
-        match self.pattern.split_once('*') {
-            None => self.pattern == id,
-            Some((start, end)) => {
-                id.len() >= start.len() + end.len() && id.starts_with(start) && id.ends_with(end)
-            }
-        }
-    }
-}
 
 #[derive(Clone, Copy, Default)]
 struct Counts {

@@ -6,6 +6,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rtv::conform::golden::record::{FAMILIES, Record, cases};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Defs, Entry, Library, Origin};
 use rtv_grammar::mutate::{Mutant, mutants};
@@ -18,7 +19,7 @@ use rtv_smt::Budget;
 
 use super::{Share, each};
 use crate::folder::{files_below, root};
-use crate::golden::record::{FAMILIES, Record, cases};
+use crate::golden::folder;
 use crate::golden::run::{Finding, Runner};
 
 /// One mutant of so many is tried when all tests are run.
@@ -159,7 +160,7 @@ impl Evidence {
     fn load() -> Evidence {
         let runner = Runner::new().expect("the schemas");
         let mut records: BTreeMap<String, Vec<Record>> = BTreeMap::new();
-        for record in FAMILIES.iter().flat_map(|family| cases(family).expect("recorded cases")) {
+        for record in FAMILIES.iter().flat_map(|family| cases(&folder(), family).expect("recorded cases")) {
             let names: BTreeSet<String> = runner.operators(&record).map(str::to_string).collect();
             if runner.run(&record) == Ok(Finding::Passed) {
                 names.into_iter().for_each(|name| records.entry(name).or_default().push(record.clone()));

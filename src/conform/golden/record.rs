@@ -1,9 +1,13 @@
 //! The recorded cases: one JSON object a line, one file a family.
 
+use std::path::Path;
+
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::tensor::Tensor;
 use serde_json::{Map, Value as Json};
+
+use crate::conform::Grade;
 
 /// The families of cases; `mutation` holds programs instead.
 pub const FAMILIES: [&str; 9] =
@@ -65,6 +69,16 @@ pub struct Record {
 }
 
 impl Record {
+    /// How near a result of this dtype has to come.
+    pub fn grade(&self, dtype: DType) -> Grade {
+        match self.closeness {
+            Closeness::Exact => Grade::EXACT,
+            Closeness::Ulp(most) => Grade::ulp(most),
+            Closeness::Accumulated if dtype.is_float() => Grade::accumulated(dtype, self.inputs()),
+            Closeness::Accumulated => Grade::EXACT,
+        }
+    }
+
     /// All tensors among the arguments.
     pub fn inputs(&self) -> impl Iterator<Item = &Tensor> {
         self.args.iter().chain(self.kwargs.iter().map(|(_, a)| a)).flat_map(Arg::tensors)
@@ -72,15 +86,15 @@ impl Record {
 }
 
 /// The cases of one family; a line that is no record is an error that names it.
-pub fn cases(family: &str) -> Result<Vec<Record>, String> {
-    let text = read(&format!("{family}.jsonl"))?;
+pub fn cases(folder: &Path, family: &str) -> Result<Vec<Record>, String> {
+    let text = read(folder, &format!("{family}.jsonl"))?;
     let at = |k: usize, why: String| format!("{family}.jsonl:{}: {why}", k + 1);
     text.lines().enumerate().map(|(k, line)| parse(line).map_err(|why| at(k, why))).collect()
 }
 
-/// The text of a file of `tests/golden/`.
-pub fn read(name: &str) -> Result<String, String> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+/// The text of a file of the records.
+pub fn read(folder: &Path, name: &str) -> Result<String, String> {
+    let path = folder.join(name);
     std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))
 }
 

@@ -2,6 +2,7 @@
 
 use super::record::{Arg, read};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// A parameter of an overload: `int[1]? dim=None`.
 #[derive(Clone, Debug)]
@@ -15,8 +16,8 @@ pub struct SchemaArg {
 pub struct Schemas(BTreeMap<String, Vec<SchemaArg>>);
 
 impl Schemas {
-    pub fn load() -> Result<Schemas, String> {
-        let text = read("schemas.tsv")?;
+    pub fn load(folder: &Path) -> Result<Schemas, String> {
+        let text = read(folder, "schemas.tsv")?;
         let rows = text.lines().map(|line| {
             let (name, signature) =
                 line.split_once('\t').ok_or(format!("schemas.tsv: no tab in `{line}`"))?;

@@ -8,6 +8,7 @@ use super::record::{Arg, Record};
 use super::schema::SchemaArg;
 use rtv_grammar::ast::{Elem, Param, Type, TypeKind};
 use rtv_grammar::lower::{Entry, Given};
+use rtv_runtime::protocol::{Argument, Call};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::size::Size;
 use rtv_semantics::tensor::Tensor;
@@ -19,6 +20,31 @@ pub struct Binding {
     pub positional: Vec<Given>,
     pub named: Vec<(String, Given)>,
     pub tensors: Vec<Tensor>,
+}
+
+impl Binding {
+    /// The call of an operator of this name.
+    pub fn call(&self, operator: &str) -> Call {
+        let mut tensors = self.tensors.iter().cloned();
+        let positional = self.positional.iter().map(|given| argument(given, &mut tensors)).collect();
+        let named = self.named.iter().map(|(name, given)| (name.clone(), argument(given, &mut tensors)));
+        Call { operator: operator.to_string(), positional, named: named.collect() }
+    }
+}
+
+fn argument(given: &Given, tensors: &mut impl Iterator<Item = Tensor>) -> Argument {
+    let mut next = || tensors.next().expect("invariant: a tensor for each type");
+    match given {
+        Given::Tensor(_) => Argument::Tensor(next()),
+        Given::TensorList(types) => Argument::Tensors(types.iter().map(|_| next()).collect()),
+        Given::Int(k) => Argument::Int(*k),
+        Given::Float(text) => Argument::Float(text.clone()),
+        Given::Bool(b) => Argument::Bool(*b),
+        Given::Str(text) => Argument::Text(text.clone()),
+        Given::DType(dtype) => Argument::DType(*dtype),
+        Given::Ints(list) => Argument::Ints(list.clone()),
+        Given::None => Argument::None,
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -159,9 +185,4 @@ fn given(arg: &Arg, kind: Kind, argument: &SchemaArg) -> Result<Option<Given>, S
 fn type_of(tensor: &Tensor) -> TensorType {
     let extents = tensor.shape().iter().map(|n| Size::from(*n as i64));
     TensorType { dtype: tensor.dtype, shape: extents.collect() }
-}
-
-/// A tensor as an argument.
-pub fn tensor(tensor: &Tensor) -> Given {
-    Given::Tensor(type_of(tensor))
 }
