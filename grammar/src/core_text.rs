@@ -6,7 +6,7 @@
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, Function, Input, Param};
 use rtv_semantics::size::{Sym, SymKind};
-use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Require, Term, Var};
+use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Loop, Require, Term, Var};
 use rtv_semantics::types::{Type, extent_text};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -153,6 +153,20 @@ impl Body {
         }
     }
 
+    /// `fold(f, init)(e for ..)`.
+    fn fold(&mut self, l: &Loop) -> String {
+        let mut binders = Vec::new();
+        if let Some((state, step)) = counters(l, &mut binders)
+            && let Form::Call(Fun::Op(function), args) = step.form()
+            && let [first, element] = args.as_slice()
+            && matches!(first.form(), Form::Var(v) if v == state)
+        {
+            let (init, element) = (self.inline(&l.state[0].1), self.inline(element));
+            return format!("fold({}, {init})({element} for {})", function.name, binders_text(&binders));
+        }
+        "loop".into()
+    }
+
     /// A scalar expression, written out.
     fn inline(&mut self, term: &Term) -> String {
         match term.form() {
@@ -175,6 +189,14 @@ impl Body {
                 format!("{base}[{}]", index.join(", "))
             }
             Form::Comp(binders, body) => format!("[{} for {}]", self.inline(body), binders_text(binders)),
+            Form::Call(Fun::Combine(monoid), args) => {
+                let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
+                format!("{}({})", monoid.name(), args.join(", "))
+            }
+            Form::Reduce(r) if r.op.declared().is_some() => {
+                let (body, binders) = (self.inline(&r.body), binders_text(&r.binders));
+                format!("reduce({})({body} for {binders})", r.op.name())
+            }
             Form::Reduce(r) => {
                 format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders))
             }
@@ -187,9 +209,23 @@ impl Body {
                 let parts: Vec<String> = parts.iter().map(|p| self.inline(p)).collect();
                 format!("({})", parts.join(", "))
             }
-            Form::Loop(_) => "loop".into(),
+            Form::Loop(l) => self.fold(l),
             Form::Write(_) => "write".into(),
         }
+    }
+}
+
+/// The binders of a fold, from the outermost, and its last step: nested loops over one state.
+fn counters<'t>(l: &'t Loop, into: &mut Vec<Binder>) -> Option<(&'t Var, &'t Term)> {
+    let ([(state, _)], Some(counter), None) = (l.state.as_slice(), &l.counter, &l.condition) else {
+        return None;
+    };
+    into.push(counter.clone());
+    match l.step.form() {
+        Form::Loop(inner) if matches!(inner.state[0].1.form(), Form::Var(v) if v == state) => {
+            counters(inner, into)
+        }
+        _ => Some((state, &l.step)),
     }
 }
 

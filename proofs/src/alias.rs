@@ -39,6 +39,6 @@ fn hands_on(term: &Term, computed: &mut Vec<Var>) -> bool {
         Form::Call(Fun::Item(_), args) => args.iter().any(|a| hands_on(a, computed)),
         Form::Loop(_) | Form::Write(_) => true,
         Form::Size(_) | Form::Lit(_) | Form::Read(..) | Form::Reduce(_) => false,
-        Form::Call(Fun::Scalar(_) | Fun::Cast(_), _) => false,
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_), _) => false,
     }
 }

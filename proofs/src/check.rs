@@ -4,6 +4,7 @@ use crate::choices::{DTypes, dtype_choices, with_ranks};
 use crate::decide::Task;
 use crate::discharge::Prover;
 use crate::instances::{TESTED_RANKS, at_choice, depends_on_rank, too_many};
+use crate::laws::Found;
 use crate::module::{Module, subject};
 use crate::verdict::ClaimResult;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
@@ -61,6 +62,7 @@ pub struct Checker {
     pub(crate) prover: Prover,
     /// Whether it says of a proved claim all that can be found out bit for bit.
     pub(crate) thorough: bool,
+    pub(crate) laws: Found,
 }
 
 impl Checker {
@@ -70,7 +72,7 @@ impl Checker {
     /// When the solver is missing, of the wrong version, or fails its self-test.
     pub fn start(settings: Settings) -> Result<Checker, Fault> {
         let prover = Prover::new(Solver::start()?, settings.budget);
-        Ok(Checker { settings, prover, thorough: false })
+        Ok(Checker { settings, prover, thorough: false, laws: Found::default() })
     }
 
     /// With the solver in worker processes, which several checkers may share; `observer`
@@ -78,7 +80,8 @@ impl Checker {
     /// [`Outcome::fault`].
     pub fn in_workers(settings: Settings, pool: Arc<Pool>, observer: Observer) -> Checker {
         let solver = Solver::in_workers(pool).observed(observer);
-        Checker { settings, prover: Prover::new(solver, settings.budget), thorough: false }
+        let prover = Prover::new(solver, settings.budget);
+        Checker { settings, prover, thorough: false, laws: Found::default() }
     }
 
     /// The same, and it does what it can to find out what a proved claim `upto real` or

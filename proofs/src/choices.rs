@@ -3,7 +3,7 @@
 use rtv_grammar::ast::Item;
 use rtv_grammar::lower::{Choice, Ranks, dtype_variables};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::Claim;
+use rtv_semantics::program::{Claim, ClaimKind};
 use rtv_semantics::size::Size;
 use std::sync::Arc;
 
@@ -42,11 +42,12 @@ pub fn choice_text(dtypes: &[(Arc<str>, DType)]) -> String {
 }
 
 /// Which instance of a claim this is, for notes: `T = f16, rank 2`; empty for one that
-/// stands for all.
+/// stands for all. The laws of a monoid are instances of one claim: there its name comes first.
 pub fn instance_text(claim: &Claim) -> String {
+    let law = (claim.kind == ClaimKind::Monoid).then(|| claim.name.to_string());
     let fixed = claim.ranks.first().filter(|(_, extents)| !extents.iter().any(Size::is_group));
     let rank = fixed.map(|(_, extents)| format!("rank {}", extents.len()));
-    let parts = [Some(choice_text(&claim.dtypes)).filter(|text| !text.is_empty()), rank];
+    let parts = [law, Some(choice_text(&claim.dtypes)).filter(|text| !text.is_empty()), rank];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

@@ -202,7 +202,7 @@ mod tests {
             recording.1.lock().expect("no panic before").clear();
             for ranks in [Ranks::Opaque, Ranks::Uniform, Ranks::Fixed(2)] {
                 // What does not type has been looked up all the same.
-                let _ = instances(item, &defs, &Guessing, &with_ranks(&dtypes[..1], ranks));
+                let _ = instances(item, &defs, &Guessing, &BTreeSet::new(), &with_ranks(&dtypes[..1], ranks));
             }
             let known = reached(&depends.texts(at));
             let looked_up = recording.1.lock().expect("no panic before").clone();

@@ -93,6 +93,9 @@ impl Counterexample {
         if !setting.is_empty() {
             lines.push(setting.join(", "));
         }
+        if self.instance.kind == ClaimKind::Monoid {
+            lines.push(self.instance.name.to_string());
+        }
         for (name, tensor) in self.inputs() {
             lines.extend(labelled(name, &written(tensor)));
         }

@@ -30,7 +30,7 @@ use rtv_semantics::sample::Sampler;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::unfold::Limits;
 use rtv_smt::{Budget, ValueModel};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,7 +155,7 @@ impl Checker {
         let (mut result, found) = match task.kind {
             ClaimKind::Test => self.test(task),
             ClaimKind::Vjp if self.settings.stage == Stage::Tests => (None, Vec::new()),
-            _ => match task.deadline.within(|| self.state(task)) {
+            _ => match self.state(task) {
                 Ok(Ok(stated)) => (Some(self.decide(task, &stated, &asked)), Vec::new()),
                 Ok(Err(Unstated::Faulty(found))) => (None, found),
                 Ok(Err(Unstated::Undecided(code, why))) => {
@@ -174,7 +174,7 @@ impl Checker {
     /// file that it calls; none if there are no such preconditions. Those on sizes are
     /// part of its types.
     pub(crate) fn calls(&self, task: &Task<'_>) -> Option<ClaimResult> {
-        let stated = match task.deadline.within(|| self.state(task)) {
+        let stated = match self.state(task) {
             Ok(stated) => stated.ok()?,
             Err(Cancelled) => {
                 let may_claim = task.module.may_claim(task.at);
@@ -195,12 +195,17 @@ impl Checker {
 
     /// The instances of a claim: at any rank if that can be said, else at the ranks that
     /// are known to decide it, else only at those at which it is run.
-    fn state(&self, task: &Task<'_>) -> Result<Instances, Unstated> {
+    fn state(&self, task: &Task<'_>) -> Result<Result<Instances, Unstated>, Cancelled> {
+        let laws = self.lawful(task);
+        task.deadline.within(|| self.state_by(task, &laws))
+    }
+
+    fn state_by(&self, task: &Task<'_>, laws: &BTreeSet<String>) -> Result<Instances, Unstated> {
         let Some(dtypes) = dtype_choices(task.item) else {
             let limit = too_many(task.item);
             return Err(Unstated::Undecided(limit.code, limit.message));
         };
-        let at = |choices: &[Choice]| instances(task.item, &task.module.defs, self.engine(), choices);
+        let at = |choices: &[Choice]| instances(task.item, &task.module.defs, self.engine(), laws, choices);
         let run = || at(&ranked(&dtypes)).map_err(Unstated::Faulty);
         let has_ranks = has_rank_variables(task.item);
         let found = match at(&with_ranks(&dtypes, Ranks::Opaque)) {
@@ -386,7 +391,7 @@ impl Checker {
 
     /// The instances of the claim of a task, if it has any that are to be proved.
     pub(crate) fn stated(&self, task: &Task<'_>) -> Option<Vec<Arc<Claim>>> {
-        let stated = task.deadline.within(|| self.state(task)).ok()?.ok()?;
+        let stated = self.state(task).ok()?.ok()?;
         Some(stated.claims).filter(|claims| !claims.is_empty())
     }
 

@@ -13,6 +13,7 @@ use rtv_grammar::lexer::{Tok, lex};
 use rtv_grammar::prelude::Prelude;
 use rtv_grammar::print::print_item;
 use rtv_semantics::diag::FileId;
+use rtv_semantics::program::ClaimKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The items of a file, in its order; an edge leads from an item to one it rests on.
@@ -81,7 +82,10 @@ impl Depends {
 fn defined(item: &Item) -> Option<String> {
     match &item.kind {
         ItemKind::Const { name, .. } => Some(name.name.clone()),
-        _ => subject(item).filter(|(_, kind)| kind.is_none()).map(|(name, _)| name),
+        _ => {
+            let usable = |kind: Option<ClaimKind>| matches!(kind, None | Some(ClaimKind::Monoid));
+            subject(item).filter(|(_, kind)| usable(*kind)).map(|(name, _)| name)
+        }
     }
 }
 

@@ -96,7 +96,7 @@ impl Prover {
         found.insert(Contract::Shape, goal.shape(claim.lhs.ty(), claim.rhs.ty()));
         found.insert(Contract::Error, goal.error(&self.values));
         found.insert(Contract::Value, goal.value(&self.values));
-        if claim.kind != ClaimKind::Rule {
+        if !matches!(claim.kind, ClaimKind::Rule | ClaimKind::Monoid) {
             found.insert(Contract::Alias, alias(claim));
         }
         Discharged { found, model: goal.model, parts: goal.parts }

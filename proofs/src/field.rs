@@ -165,6 +165,7 @@ mod tests {
     use rtv_semantics::diag::FileId;
     use rtv_semantics::guess::Guessing;
     use rtv_semantics::program::Mode;
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     /// The fingerprints of every claim over the reals, with its name and what is expected.
@@ -174,7 +175,9 @@ mod tests {
         for (at, item) in module.items.iter().enumerate().filter(|(at, _)| module.is_claim(*at)) {
             let Some(dtypes) = dtype_choices(item) else { continue };
             let choice = with_ranks(&dtypes[..1], Ranks::Fixed(1));
-            let Ok(claims) = instances(item, &module.defs, &Guessing, &choice) else { continue };
+            let Ok(claims) = instances(item, &module.defs, &Guessing, &BTreeSet::new(), &choice) else {
+                continue;
+            };
             let over_reals = |claim: &Arc<Claim>| matches!(claim.mode, Mode::Real | Mode::Reassoc);
             if claims.first().is_some_and(over_reals) {
                 let name = claims[0].name.to_string();

@@ -6,28 +6,36 @@ use rtv_grammar::lower::{Choice, Defs, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::Claim;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Ranks at which a claim about any rank is tested.
 pub const TESTED_RANKS: [usize; 5] = [0, 1, 2, 3, 4];
 
-/// The claim at each choice, of a `fn` the one about its calls; the diagnostics of the first that does not type.
+/// The claim at each choice, of a `fn` the one about its calls, of a monoid each of its laws; where the laws of
+/// these monoids may be used. Or the diagnostics of the first that does not type.
 pub fn instances(
     item: &Item,
     defs: &Defs,
     engine: &dyn Entails,
+    laws: &BTreeSet<String>,
     choices: &[Choice],
 ) -> Result<Vec<Arc<Claim>>, Vec<Diagnostic>> {
     let mut claims = Vec::new();
     for choice in choices {
-        let mut lower = Lower::new(defs, engine);
-        let claim = match &item.kind {
-            ItemKind::Def(def) if def.kind == DefKind::Fn => lower.calls(item, choice),
-            _ => lower.claim(item, choice),
+        let mut lower = Lower::new(defs, engine).with_laws(laws.clone());
+        let stated = match &item.kind {
+            ItemKind::Def(def) if def.kind == DefKind::Fn => {
+                lower.calls(item, choice).map(|claim| vec![claim])
+            }
+            ItemKind::Def(def) if def.kind == DefKind::Monoid => lower.laws(item, choice),
+            _ => lower.claim(item, choice).map(|claim| vec![claim]),
         };
         let mut found = lower.take_diagnostics();
-        match claim {
-            Some(claim) if !found.iter().any(Diagnostic::is_error) => claims.push(Arc::new(claim)),
+        match stated {
+            Some(stated) if !found.iter().any(Diagnostic::is_error) => {
+                claims.extend(stated.into_iter().map(Arc::new));
+            }
             // The preconditions contradict each other at this choice.
             None if found.is_empty() => {}
             _ => {

@@ -25,6 +25,7 @@ mod expect;
 mod facets;
 mod field;
 mod instances;
+mod laws;
 mod module;
 mod ranks;
 mod recheck;

@@ -72,6 +72,15 @@ impl Module {
         self.depends.reached(at)
     }
 
+    /// The places and names of the monoids that the item at a place rests on.
+    pub fn monoids(&self, at: usize) -> Vec<(usize, String)> {
+        let monoid = |at: usize| match subject(&self.items[at])? {
+            (name, Some(ClaimKind::Monoid)) => Some((at, name)),
+            _ => None,
+        };
+        self.reached(at).into_iter().filter_map(monoid).collect()
+    }
+
     /// Whether the item at a place makes a claim.
     pub fn is_claim(&self, at: usize) -> bool {
         matches!(subject(&self.items[at]), Some((_, Some(_))))
@@ -102,7 +111,8 @@ pub fn subject(item: &Item) -> Option<(String, Option<ClaimKind>)> {
         ItemKind::Def(def) => {
             let name = def.name.parts.last()?.name.clone();
             let kind = match def.kind {
-                DefKind::Fn | DefKind::Op | DefKind::Monoid => None,
+                DefKind::Fn | DefKind::Op => None,
+                DefKind::Monoid => Some(ClaimKind::Monoid),
                 DefKind::Impl => Some(ClaimKind::Impl),
                 DefKind::Decomp { .. } => Some(ClaimKind::Decomp),
             };

@@ -13,7 +13,7 @@
 //!    and denials of such (`not inside(A, S)`: some axis), d of them;
 //! 3. an element of either side, unfolded at the index i of the result, is made of scalar
 //!    functions, literals, sizes without an axis, `if`, reductions over ranges without an
-//!    axis, conditions on every axis ("guards"), and reads of parameters in which an axis
+//!    axis (by any monoid, its laws unused), conditions on every axis ("guards"), and reads of parameters in which an axis
 //!    stands for itself: the entries at its place mention it, the others do not. The index of
 //!    a reduction occurs in neither guards nor entries of axes. A result is one tensor;
 //! 4. all rank variables are tied to each other by entries that mention two of them, or by an
@@ -342,7 +342,7 @@ impl<'a> Uniform<'a> {
             Form::Call(Fun::Cast(dtype), args) => Term::cast(*dtype, again(&args[0]), span),
             Form::Read(base, index) => Term::read(base.clone(), index.iter().map(again).collect(), span),
             Form::Reduce(Reduce { op, binders, body }) => {
-                Term::reduce(*op, binders.clone(), again(body), span)
+                Term::reduce(op.clone(), binders.clone(), again(body), span)
             }
             _ => term.clone(),
         }

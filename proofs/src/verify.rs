@@ -6,6 +6,7 @@ use crate::choices::instance_text;
 use crate::deadline::Deadline;
 use crate::decide::Task;
 use crate::discharge::holds_alike;
+use crate::laws::monoids_of;
 use crate::module::{Module, subject};
 use crate::recheck::{Checking, Leaves, SecondSolver, Tally, Why, tried};
 use crate::verdict::Verdict;
@@ -25,7 +26,7 @@ pub enum Worth {
 impl Checker {
     /// Whether a certificate proves the claim at a place of a module: the goals that the
     /// contracts of its instances come down to are those of the certificate, and its steps
-    /// are accepted. Nothing is proved anew.
+    /// are accepted. Nothing is proved anew but the laws of the monoids it is about.
     pub fn verify(
         &self,
         module: &Module,
@@ -45,8 +46,13 @@ impl Checker {
         deadline.within(verify).unwrap_or_else(|Cancelled| Worth::Rejected("timeout".into()))
     }
 
-    /// Whether no input separates the terms of a certificate about these instances.
+    /// Whether no input separates the terms of a certificate about these instances, and it takes
+    /// no other monoids at their word.
     pub(crate) fn trials_of(&self, claims: &[Arc<Claim>], certificate: &Certificate) -> Result<(), Why> {
+        let known = monoids_of(claims);
+        if !certificate.monoids.iter().all(|monoid| known.contains(monoid)) {
+            return Err(Why("it is about a monoid that the claim does not know".into()));
+        }
         for (claim, instance) in claims.iter().zip(&certificate.instances) {
             for (_, part) in &instance.parts {
                 tried(claim, part, self.settings.seed)?;

@@ -13,7 +13,7 @@ use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{Claim, Input};
 use rtv_semantics::size::{Sym, SymKind};
 use rtv_semantics::tensor::Tensor;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// An input by the names of the source, and the contract that it refutes.
@@ -89,12 +89,14 @@ impl Checker {
         let deadline = Deadline::after(self.settings.timeout);
         self.prover.solver().until(deadline.at());
         let trial = deadline.within(|| {
-            let claim = instances(item, &module.defs, self.engine(), &[choice]).ok()?.pop()?;
-            Some(judge(&claim, &witness.input(&claim)?))
+            let laws = BTreeSet::new();
+            let claims = instances(item, &module.defs, self.engine(), &laws, &[choice]).ok()?;
+            // Of several laws the input refutes one.
+            claims.iter().find_map(|claim| match judge(claim, &witness.input(claim)?) {
+                Trial::Differs(found) if found.contract == witness.contract => Some(*found),
+                _ => None,
+            })
         });
-        match trial.ok()?? {
-            Trial::Differs(found) if found.contract == witness.contract => Some(*found),
-            _ => None,
-        }
+        trial.ok()?
     }
 }

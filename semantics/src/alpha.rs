@@ -17,6 +17,15 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
+/// Whether two functions are the same up to names of what they bind.
+pub(crate) fn same_function(a: (&[(Var, Type)], &Term), b: (&[(Var, Type)], &Term)) -> bool {
+    let mut pairs = Pairs::default();
+    let params = a.0.iter().zip(b.0);
+    let alike = a.0.len() == b.0.len() && params.clone().all(|(p, q)| p.1 == q.1);
+    params.for_each(|(p, q)| pairs.bind_vars(&p.0, &q.0));
+    alike && Compare::default().terms(&mut pairs, a.1, b.1)
+}
+
 /// The same dtypes and ranks: extents are what terms are compared under.
 fn of_one_kind(a: &Type, b: &Type) -> bool {
     match (a, b) {
@@ -206,6 +215,7 @@ impl Compare {
             (Fun::Cast(d), Fun::Cast(e)) => d == e,
             (Fun::Item(j), Fun::Item(k)) => j == k,
             (Fun::Op(f), Fun::Op(g)) => self.instances(scope, f, g),
+            (Fun::Combine(m), Fun::Combine(n)) => m == n,
             _ => false,
         }
     }
@@ -269,6 +279,12 @@ impl Naming {
         let mut inner = self.inner();
         binders.iter().for_each(|b| inner.names.bind_sym(&b.sym));
         inner
+    }
+
+    /// The variable no longer counts by name.
+    pub(crate) fn bind(&mut self, var: &Var) {
+        self.done.clear();
+        self.names.bind_var(var);
     }
 
     pub(crate) fn key(&mut self, term: &Term) -> u128 {
@@ -339,6 +355,7 @@ impl Keys {
                     Fun::Cast(dtype) => (1, dtype).hash(&mut hash),
                     Fun::Item(k) => (2, k).hash(&mut hash),
                     Fun::Op(instance) => self.instance(scope, instance, &mut hash),
+                    Fun::Combine(monoid) => (4, monoid).hash(&mut hash),
                 }
                 self.list(scope, args, &mut hash);
             }

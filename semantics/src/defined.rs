@@ -13,8 +13,8 @@ use crate::entail::Cond;
 use crate::scalar::{Domain, Scalar, Value};
 use crate::simplify::known;
 use crate::size::{Atom, Size};
-use crate::subst::Fresh;
-use crate::term::{Binder, ErrorClass, Form, Fun, Instance, Lit, Reduce, Term};
+use crate::subst::{Fresh, free_vars};
+use crate::term::{Binder, ErrorClass, Form, Fun, Instance, Lit, Loop, Reduce, Term};
 use crate::types::Type;
 use crate::unfold::{Env, Limits, Machine, UnfoldError};
 use num_bigint::BigInt;
@@ -122,6 +122,7 @@ impl Walk<'_> {
                     Fun::Scalar(f) => self.scalar(*f, args, env, span),
                     Fun::Cast(_) | Fun::Item(_) => Ok(()),
                     Fun::Op(instance) => self.instance(instance, args, env),
+                    Fun::Combine(monoid) => self.instance(&monoid.combine, args, env),
                 }
             }
             Form::Read(base, index) => {
@@ -134,7 +135,7 @@ impl Walk<'_> {
                 let inner = self.axes(binders, env, span)?;
                 self.term(body, &inner)
             }
-            Form::Reduce(Reduce { binders, body, .. }) => self.reduce(binders, body, env, span),
+            Form::Reduce(reduce) => self.reduce(reduce, env, span),
             Form::If(c, a, b) => {
                 self.branches(c, env, &mut |s, taken| s.term(if taken { a } else { b }, env))
             }
@@ -143,10 +144,8 @@ impl Walk<'_> {
                 self.term(body, &env.with_var(v, value, env))
             }
             Form::Tuple(parts) => self.terms(parts, env),
-            Form::Loop(_) | Form::Write(_) => Err(UnfoldError::Unsupported {
-                what: "the obligations of loops and writes are not collected".to_string(),
-                span,
-            }),
+            Form::Loop(l) => self.fold(l, env, span),
+            Form::Write(_) => Err(unsupported("the obligations of a write are not collected", span)),
         }
     }
 
@@ -273,7 +272,8 @@ impl Walk<'_> {
     }
 
     /// A negative extent of a reduction is an empty one; extents see earlier binders.
-    fn reduce(&mut self, binders: &[Binder], body: &Term, env: &Env, span: Span) -> Result<(), UnfoldError> {
+    fn reduce(&mut self, reduce: &Reduce, env: &Env, span: Span) -> Result<(), UnfoldError> {
+        let Reduce { op, binders, body } = reduce;
         let mut inner = env.clone();
         for binder in binders {
             self.size(&binder.extent, &inner, span)?;
@@ -281,7 +281,39 @@ impl Walk<'_> {
             self.path.extend(new.into_iter().map(Guard::Index));
             inner = scope;
         }
+        if let Some(monoid) = op.declared() {
+            let found = self.found.len();
+            self.term(&monoid.combine.body, &inner)?;
+            // Of what its elements combine to nothing is known here.
+            if self.found.len() > found {
+                return Err(unsupported(&format!("a combination by `{}` may fail", monoid.name()), span));
+            }
+        }
         self.term(body, &inner)
+    }
+
+    /// An ordered fold: what a step needs must not depend on the state that it meets.
+    fn fold(&mut self, l: &Loop, env: &Env, span: Span) -> Result<(), UnfoldError> {
+        let ([(state, init)], Some(counter), None) = (l.state.as_slice(), &l.counter, &l.condition) else {
+            return Err(unsupported("the obligations of a loop are not collected", span));
+        };
+        self.term(init, env)?;
+        self.size(&counter.extent, env, span)?;
+        let (counters, inner) = self.machine.bind(std::slice::from_ref(counter), env, span)?;
+        self.path.extend(counters.into_iter().map(Guard::Index));
+        let found = self.found.len();
+        self.term(&l.step, &inner)?;
+        let open = self.found[found..].iter().any(|need| {
+            let guards = need.path.iter().filter_map(|guard| match guard {
+                Guard::Holds(term) => Some(term),
+                Guard::Index(_) => None,
+            });
+            guards.chain([&need.need]).any(|term| free_vars(term).contains(state))
+        });
+        match open {
+            true => Err(unsupported("a step of a fold may fail on what the fold has come to", span)),
+            false => Ok(()),
+        }
     }
 
     /// Runs `branch` for each truth of the condition that is possible.
@@ -313,6 +345,10 @@ impl Walk<'_> {
             if truth == (fun == Scalar::LogicalAnd) { s.term(&args[1], env) } else { Ok(()) }
         })
     }
+}
+
+fn unsupported(what: &str, span: Span) -> UnfoldError {
+    UnfoldError::Unsupported { what: what.to_string(), span }
 }
 
 fn guards(fun: Scalar, args: &[Term]) -> bool {

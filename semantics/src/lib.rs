@@ -17,6 +17,7 @@ pub mod eval;
 pub mod guess;
 pub mod integers;
 mod linear;
+mod monoid;
 pub mod movement;
 pub mod normal;
 pub mod program;

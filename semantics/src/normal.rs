@@ -15,7 +15,7 @@ use crate::scalar::Scalar;
 use crate::simplify;
 use crate::size::{Atom, Size};
 use crate::subst::{Fresh, Subst};
-use crate::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+use crate::term::{Binder, Form, Fun, Loop, Monoid, Reduce, Term};
 use num_traits::Zero;
 
 /// Binders of one reduction that are tried in every order.
@@ -56,7 +56,10 @@ impl Normal<'_> {
                     (Fun::Cast(dtype), [arg]) => cast(*dtype, arg.clone(), span),
                     (Fun::Item(k), [arg]) => Term::item(*k, arg.clone(), span),
                     (Fun::Op(instance), _) => Term::call(instance.clone(), args, span),
-                    (Fun::Cast(_) | Fun::Item(_), _) => term.clone(),
+                    (Fun::Combine(monoid), [left, right]) => {
+                        Term::combine(monoid.clone(), left.clone(), right.clone(), span)
+                    }
+                    (Fun::Cast(_) | Fun::Item(_) | Fun::Combine(_), _) => term.clone(),
                 }
             }
             Form::Read(base, index) => {
@@ -70,6 +73,14 @@ impl Normal<'_> {
                 Term::if_(c, a, self.term(b, names), span)
             }
             Form::Tuple(parts) => Term::tuple(self.terms(parts, names), span),
+            Form::Loop(l) if l.condition.is_none() => {
+                let state = l.state.iter().map(|(var, init)| (var.clone(), self.term(init, names))).collect();
+                let counters = l.counter.as_slice();
+                let mut inner = names.under(counters);
+                l.state.iter().for_each(|(var, _)| inner.bind(var));
+                let step = self.under(counters, |normal| normal.term(&l.step, &mut inner));
+                Term::loop_(Loop { state, counter: l.counter.clone(), condition: None, step }, span)
+            }
             // Not in unfolded scalars.
             Form::Comp(..) | Form::Let(..) | Form::Loop(_) | Form::Write(_) => term.clone(),
         }
@@ -77,9 +88,9 @@ impl Normal<'_> {
 
     fn reduce(&mut self, r: &Reduce, whole: &Term, names: &mut Naming) -> Term {
         let span = whole.span();
-        let free_order = permutable(r.op, whole);
-        let extremum = matches!(r.op, Monoid::Max | Monoid::Min);
-        let (binders, body) = self.without_units(r, free_order || extremum);
+        let free_order = permutable(&r.op, whole);
+        let is_element = free_order || matches!(r.op, Monoid::Max | Monoid::Min | Monoid::Declared(_));
+        let (binders, body) = self.without_units(r, is_element);
         let facts = self.facts.clone();
         let mut ranges =
             Ranges { binders, body, free_order, facts: &facts, engine: self.engine, fresh: &mut self.fresh };
@@ -89,15 +100,20 @@ impl Normal<'_> {
         ranges.reshape();
         let Ranges { binders, body, .. } = ranges;
         // A float sum over one element is not the element: `0.0 + -0.0` is `0.0`.
-        if binders.is_empty() && (free_order || extremum) {
+        if binders.is_empty() && is_element {
             return self.term(&body, names);
         }
+        let reduce = Reduce { op: r.op.clone(), binders, body };
+        if let Some(few) = reduce.written_out(&mut self.fresh) {
+            return self.term(&few, names);
+        }
+        let Reduce { binders, body, .. } = reduce;
         let orders =
             if free_order && independent(&binders) { orders(&binders, names) } else { vec![binders] };
         let candidates = orders.into_iter().map(|binders| {
             let mut inner = names.under(&binders);
             let body = self.under(&binders, |normal| normal.term(&body, &mut inner));
-            let new = Term::reduce(r.op, binders, body, span);
+            let new = Term::reduce(r.op.clone(), binders, body, span);
             (names.key(&new), new)
         });
         let least = candidates.min_by_key(|(key, _)| *key);
@@ -143,8 +159,10 @@ impl Normal<'_> {
 }
 
 /// Whether the order of the elements does not matter, to the bit.
-fn permutable(op: Monoid, whole: &Term) -> bool {
+fn permutable(op: &Monoid, whole: &Term) -> bool {
     match op {
+        // Its laws say nothing of elements that are undefined.
+        Monoid::Declared(_) => false,
         Monoid::Any | Monoid::All => true,
         // The greatest of two zeros is the one that comes first.
         Monoid::Max | Monoid::Min | Monoid::Sum | Monoid::Prod => !is_float(whole),

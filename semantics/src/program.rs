@@ -51,16 +51,19 @@ pub enum ClaimKind {
     Test,
     /// That a function meets the preconditions of the functions it calls.
     Calls,
+    /// The laws of a monoid, each an instance.
+    Monoid,
 }
 
 impl ClaimKind {
-    pub const ALL: [ClaimKind; 6] = [
+    pub const ALL: [ClaimKind; 7] = [
         ClaimKind::Rule,
         ClaimKind::Decomp,
         ClaimKind::Impl,
         ClaimKind::Vjp,
         ClaimKind::Test,
         ClaimKind::Calls,
+        ClaimKind::Monoid,
     ];
 
     pub fn from_name(name: &str) -> Option<ClaimKind> {
@@ -75,6 +78,7 @@ impl ClaimKind {
             ClaimKind::Vjp => "vjp",
             ClaimKind::Test => "test",
             ClaimKind::Calls => "calls",
+            ClaimKind::Monoid => "monoid",
         }
     }
 }

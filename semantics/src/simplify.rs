@@ -14,7 +14,7 @@ use crate::integers::{Known, from_size};
 use crate::scalar::Scalar;
 use crate::size::{Atom, Monomial, Size};
 use crate::subst::{children, lets};
-use crate::term::{Binder, Form, Fun, Lit, Reduce, Term, Var};
+use crate::term::{Binder, Form, Fun, Lit, Loop, Reduce, Term, Var};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -322,6 +322,10 @@ impl Terms<'_> {
                 _ => term.clone(),
             },
             Form::Call(Fun::Op(instance), args) => Term::call(instance.clone(), self.terms(args), span),
+            Form::Call(Fun::Combine(monoid), args) => match self.terms(args).as_slice() {
+                [left, right] => Term::combine(monoid.clone(), left.clone(), right.clone(), span),
+                _ => term.clone(),
+            },
             Form::Read(base, index) => {
                 let (base, index) = (self.term(base), self.terms(index));
                 let index = self.integers(|known| index.into_iter().map(|i| known.index(i)).collect());
@@ -333,7 +337,7 @@ impl Terms<'_> {
             }
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, body) = self.under(binders, body);
-                Term::reduce(*op, binders, body, span)
+                Term::reduce(op.clone(), binders, body, span)
             }
             Form::If(c, a, b) => self.branch(c, a, b, term),
             Form::Let(..) => {
@@ -343,8 +347,14 @@ impl Terms<'_> {
                 new.into_iter().rev().fold(body, |b, (v, t)| Term::let_(v.clone(), t, b, span))
             }
             Form::Tuple(parts) => Term::tuple(self.terms(parts), span),
-            // State changes between iterations: nothing is rewritten inside.
-            Form::Loop(_) | Form::Write(_) => term.clone(),
+            Form::Loop(l) => {
+                let state = l.state.iter().map(|(var, init)| (var.clone(), self.term(init))).collect();
+                let (mut counters, step) = self.under(l.counter.as_slice(), &l.step);
+                // Of the condition it is not known whether a step was taken.
+                let (counter, condition) = (counters.pop(), l.condition.clone());
+                Term::loop_(Loop { state, counter, condition, step }, span)
+            }
+            Form::Write(_) => term.clone(),
         }
     }
 

@@ -95,7 +95,10 @@ impl Highest {
                 self.ty(term.ty());
             }
             Form::Comp(binders, _) => self.binders(binders),
-            Form::Reduce(r) => self.binders(&r.binders),
+            Form::Reduce(r) => {
+                self.binders(&r.binders);
+                r.op.declared().into_iter().for_each(|monoid| self.instance(&monoid.combine, open));
+            }
             Form::Let(v, ..) => self.id = self.id.max(v.id),
             Form::Loop(l) => {
                 l.state.iter().for_each(|(v, _)| self.id = self.id.max(v.id));
@@ -103,6 +106,7 @@ impl Highest {
             }
             Form::Write(w) => self.binders(&w.binders),
             Form::Call(Fun::Op(instance), _) => self.instance(instance, open),
+            Form::Call(Fun::Combine(monoid), _) => self.instance(&monoid.combine, open),
             Form::Call(..) | Form::Read(..) | Form::If(..) | Form::Tuple(_) => {}
         }
         open.extend(children(term));
@@ -389,6 +393,10 @@ impl Walk<'_> {
                         Err(_) => term.clone(),
                     },
                     Fun::Op(instance) => Term::call(self.instance(scope, instance), args, span),
+                    Fun::Combine(monoid) => match <[Term; 2]>::try_from(args) {
+                        Ok([left, right]) => Term::combine(monoid.clone(), left, right, span),
+                        Err(_) => term.clone(),
+                    },
                 }
             }
             Form::Read(base, index) => {
@@ -401,7 +409,7 @@ impl Walk<'_> {
             }
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, mut inner) = self.enter(scope, binders);
-                Term::reduce(*op, binders, self.term(&mut inner, body), span)
+                Term::reduce(op.clone(), binders, self.term(&mut inner, body), span)
             }
             Form::If(c, a, b) => {
                 let c = self.term(scope, c);

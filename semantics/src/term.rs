@@ -12,8 +12,9 @@
 
 use crate::cancel::checkpoint;
 use crate::diag::Span;
-use crate::dtype::{Category, DType};
+use crate::dtype::DType;
 use crate::entail::Cond;
+pub use crate::monoid::{Declared, Extent, Laws, Monoid};
 use crate::scalar::Scalar;
 use crate::size::{Size, Sym};
 use crate::types::{TensorType, Type};
@@ -107,6 +108,8 @@ pub enum Fun {
     Op(Arc<Instance>),
     /// Component of a tuple.
     Item(usize),
+    /// Two elements of a declared monoid, combined.
+    Combine(Arc<Declared>),
 }
 
 #[derive(Clone, Debug)]
@@ -114,68 +117,6 @@ pub struct Reduce {
     pub op: Monoid,
     pub binders: Vec<Binder>,
     pub body: Term,
-}
-
-/// What a reduction combines with; index order is row-major in the binders.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Monoid {
-    Sum,
-    Prod,
-    /// NaN-propagating; empty is the least value of the dtype (`-inf` for floats).
-    Max,
-    Min,
-    Any,
-    All,
-}
-
-impl Monoid {
-    pub fn name(self) -> &'static str {
-        match self {
-            Monoid::Sum => "sum",
-            Monoid::Prod => "prod",
-            Monoid::Max => "max",
-            Monoid::Min => "min",
-            Monoid::Any => "any",
-            Monoid::All => "all",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Monoid> {
-        use Monoid::*;
-        [Sum, Prod, Max, Min, Any, All].into_iter().find(|m| m.name() == name)
-    }
-
-    /// The value of an empty reduction.
-    pub fn neutral(self, dtype: DType, span: Span) -> Term {
-        let number = |n: i64| match dtype.category() {
-            Category::Float => Lit::Decimal(n.to_string().into()),
-            Category::Bool => Lit::Bool(n != 0),
-            Category::Int => Lit::Int(n.into()),
-        };
-        let (least, most) = dtype.int_range().unwrap_or((0, 0));
-        let bound = |n: i64, inf: Lit| if dtype.is_float() { inf } else { number(n) };
-        let lit = match self {
-            Monoid::Sum => number(0),
-            Monoid::Prod => number(1),
-            Monoid::Max => bound(least, Lit::NegInf),
-            Monoid::Min => bound(most, Lit::Inf),
-            Monoid::Any => Lit::Bool(false),
-            Monoid::All => Lit::Bool(true),
-        };
-        Term::lit(lit, dtype, span)
-    }
-
-    /// The scalar function applied between two elements.
-    pub fn scalar(self) -> Scalar {
-        match self {
-            Monoid::Sum => Scalar::Add,
-            Monoid::Prod => Scalar::Mul,
-            Monoid::Max => Scalar::Maximum,
-            Monoid::Min => Scalar::Minimum,
-            Monoid::Any => Scalar::LogicalOr,
-            Monoid::All => Scalar::LogicalAnd,
-        }
-    }
 }
 
 /// Iterated state change; the place that loops will take in the core.
@@ -361,6 +302,13 @@ impl Term {
     pub fn call(instance: Arc<Instance>, args: Vec<Term>, span: Span) -> Term {
         let ty = instance.body.ty().clone();
         Term::new(Form::Call(Fun::Op(instance), args), ty, span)
+    }
+
+    /// Two elements of a declared monoid, combined.
+    pub fn combine(monoid: Arc<Declared>, left: Term, right: Term, span: Span) -> Term {
+        let ty = Type::scalar(monoid.dtype());
+        debug_assert!(*left.ty() == ty && *right.ty() == ty, "elements of the monoid");
+        Term::new(Form::Call(Fun::Combine(monoid), vec![left, right]), ty, span)
     }
 
     /// Component `k` of a tuple term.

@@ -12,7 +12,7 @@
 use crate::diag::Span;
 use crate::size::{Size, Sym};
 use crate::subst::Fresh;
-use crate::term::{Binder, Form, Fun, Instance, Lit, Reduce, Term, Var};
+use crate::term::{Binder, Form, Fun, Instance, Lit, Loop, Reduce, Term, Var};
 use crate::types::Type;
 use std::collections::HashMap;
 use std::fmt;
@@ -286,7 +286,7 @@ impl<'a> Machine<'a> {
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, inner) = self.bind(binders, env, span)?;
                 let body = self.scalar(body, &inner)?;
-                self.built(Term::reduce(*op, binders, body.term.clone(), span), &[&body])
+                self.built(Term::reduce(op.clone(), binders, body.term.clone(), span), &[&body])
             }
             Form::If(c, a, b) => {
                 let c = self.scalar(c, env)?;
@@ -306,9 +306,31 @@ impl<'a> Machine<'a> {
             },
             // Only reached when the loop over `let`s above is left out.
             Form::Let(v, value, body) => self.element(body, &env.with_var(v, value, env), path, index),
-            Form::Loop(_) => Err(unsupported("a loop is not unfolded", span)),
+            Form::Loop(l) => self.folded(l, env, span),
             Form::Write(_) => Err(unsupported("a write is not unfolded", span)),
         }
+    }
+
+    /// An ordered fold: a counted loop over one scalar, which stays a loop.
+    fn folded(&mut self, l: &Loop, env: &Env, span: Span) -> Result<Built, UnfoldError> {
+        let ([(state, init)], Some(counter), None) = (l.state.as_slice(), &l.counter, &l.condition) else {
+            return Err(unsupported("a loop is not unfolded", span));
+        };
+        if !init.is_scalar() {
+            return Err(unsupported("a loop over a tensor is not unfolded", span));
+        }
+        let first = self.scalar(init, env)?;
+        let (mut counters, inner) = self.bind(std::slice::from_ref(counter), env, span)?;
+        let var = self.fresh.var(state);
+        let stands = Term::var(var.clone(), first.term.ty().clone(), span);
+        let step = self.scalar(&l.step, &inner.with_var(state, &stands, &Env::default()))?;
+        let whole = Loop {
+            state: vec![(var, first.term.clone())],
+            counter: counters.pop(),
+            condition: None,
+            step: step.term.clone(),
+        };
+        self.built(Term::loop_(whole, span), &[&first, &step])
     }
 
     fn size(&mut self, size: &Size, env: &Env, span: Span) -> Result<Built, UnfoldError> {
@@ -355,6 +377,15 @@ impl<'a> Machine<'a> {
             (Fun::Op(instance), _) => {
                 let inner = env.with_params(instance, args);
                 self.element(&instance.body, &inner, path, index)
+            }
+            // A combination whose laws are known stays one, so that they can be used.
+            (Fun::Combine(monoid), [left, right]) if monoid.laws.is_some() => {
+                let (left, right) = (self.scalar(left, env)?, self.scalar(right, env)?);
+                let whole = Term::combine(monoid.clone(), left.term.clone(), right.term.clone(), span);
+                self.built(whole, &[&left, &right])
+            }
+            (Fun::Combine(monoid), _) => {
+                self.scalar(&monoid.combine.body, &env.with_params(&monoid.combine, args))
             }
             (Fun::Cast(_) | Fun::Item(_), _) => Err(mismatch(term, index)),
         }

@@ -31,7 +31,9 @@ fn search(term: &Term, bound: &mut Vec<Sym>) -> Option<Cond> {
                 _ => [cond, then, other].into_iter().find_map(|part| search(part, bound)),
             }
         }
-        Form::Call(Fun::Scalar(_) | Fun::Cast(_), args) => args.iter().find_map(|arg| search(arg, bound)),
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_), args) => {
+            args.iter().find_map(|arg| search(arg, bound))
+        }
         Form::Reduce(Reduce { binders, body, .. }) => {
             let outer = bound.len();
             bound.extend(binders.iter().map(|binder| binder.sym.clone()));
@@ -54,6 +56,9 @@ pub(crate) fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
         },
         Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(again).collect(), span),
         Form::Call(Fun::Cast(dtype), args) if args.len() == 1 => Term::cast(*dtype, again(&args[0]), span),
+        Form::Call(Fun::Combine(monoid), args) if args.len() == 2 => {
+            Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
+        }
         Form::Reduce(Reduce { op, binders, body }) => {
             // A binder may hide a symbol of the condition.
             let mut syms = std::collections::BTreeSet::new();
@@ -61,7 +66,7 @@ pub(crate) fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
             if binders.iter().any(|binder| syms.contains(&binder.sym)) {
                 return term.clone();
             }
-            Term::reduce(*op, binders.clone(), again(body), span)
+            Term::reduce(op.clone(), binders.clone(), again(body), span)
         }
         _ => term.clone(),
     }

@@ -20,7 +20,8 @@ use rtv_semantics::integers::fits;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Meaning, Scalar};
 use rtv_semantics::size::{Atom, Size};
-use rtv_semantics::term::{Form, Fun, Lit, Term, Var};
+use rtv_semantics::subst::Fresh;
+use rtv_semantics::term::{Declared, Form, Fun, Lit, Term, Var};
 use rtv_semantics::types::Type;
 
 use crate::bits;
@@ -242,6 +243,7 @@ impl Encoder {
                 [arg] => self.cast(arg, *to),
                 _ => Err(unsupported("a conversion of several values")),
             },
+            Form::Call(Fun::Combine(monoid), args) => self.combine(monoid, args),
             Form::Call(Fun::Op(instance), _) => {
                 Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
             }
@@ -263,9 +265,22 @@ impl Encoder {
             Form::Reduce(reduce) => self.reduce(reduce),
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
-            Form::Loop(_) => Err(unsupported("a loop")),
+            Form::Loop(fold) => self.fold(term, fold),
             Form::Write(_) => Err(unsupported("a write")),
         }
+    }
+
+    /// What the combination of two elements is, by its definition.
+    fn combine(&mut self, monoid: &Declared, args: &[Term]) -> Result<Enc, Reason> {
+        let mut fresh = Fresh::above(args.iter().chain([&monoid.element]));
+        let [left, right] = args else { return Err(unsupported("a combination of other than two")) };
+        let whole = self.term(&monoid.meaning(left, right, &mut fresh))?;
+        // An error is one even where the element is not used.
+        let mut errors = vec![whole.err];
+        for arg in args {
+            errors.push(self.term(arg)?.err);
+        }
+        Ok(Enc { err: self.q.or(errors), ..whole })
     }
 
     /// A size; a division by zero in it is an error.

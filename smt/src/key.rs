@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use rtv_semantics::size::{Atom, Monomial, Size, Sym};
-use rtv_semantics::term::{Binder, Form, Fun, Lit, Reduce, Term};
+use rtv_semantics::term::{Binder, Form, Fun, Lit, Loop, Reduce, Term, Var};
 use rtv_semantics::types::Type;
 
 use crate::solver::Reason;
@@ -27,6 +27,13 @@ pub(crate) struct Key {
 pub(crate) fn reduce_key(reduce: &Reduce) -> Result<Key, Reason> {
     let mut writer = Writer::default();
     writer.reduce(reduce)?;
+    Ok(writer.key)
+}
+
+/// The key of an ordered fold.
+pub(crate) fn fold_key(fold: &Loop, ty: &Type) -> Result<Key, Reason> {
+    let mut writer = Writer::default();
+    writer.fold(fold, ty)?;
     Ok(writer.key)
 }
 
@@ -50,9 +57,16 @@ pub(crate) fn unsupported(what: impl Into<String>) -> Reason {
 struct Writer {
     key: Key,
     bound: Vec<Sym>,
+    /// What folds have come to, outermost first.
+    states: Vec<Var>,
 }
 
 impl Writer {
+    /// For a part, in the same scope.
+    fn inner(&self) -> Writer {
+        Writer { key: Key::default(), bound: self.bound.clone(), states: self.states.clone() }
+    }
+
     fn put(&mut self, text: impl AsRef<str>) -> Result<(), Reason> {
         self.key.text.push_str(text.as_ref());
         if self.key.text.len() > MAX_TEXT {
@@ -78,6 +92,10 @@ impl Writer {
                 let text = literal_text(lit, term.ty());
                 self.put(text)
             }
+            Form::Var(var) if self.states.contains(var) => {
+                let level = self.states.iter().rposition(|state| state == var);
+                self.put(format!("%{}", level.expect("invariant: just seen")))
+            }
             Form::Var(_) | Form::Call(Fun::Item(_), _) => {
                 let name = base_name(term)?;
                 self.put(format!("|{name}|"))
@@ -96,13 +114,14 @@ impl Writer {
             }
             Form::If(cond, then, other) => self.list("if", &[cond.clone(), then.clone(), other.clone()]),
             Form::Reduce(reduce) => self.reduce(reduce),
+            Form::Call(Fun::Combine(monoid), args) => self.list(&format!("combine {}", monoid.name()), args),
             Form::Call(Fun::Op(instance), _) => {
                 Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
             }
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Let(..) => Err(unsupported("a `let` inside a reduction")),
             Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
-            Form::Loop(_) => Err(unsupported("a loop")),
+            Form::Loop(fold) => self.fold(fold, term.ty()),
             Form::Write(_) => Err(unsupported("a write")),
         }
     }
@@ -122,6 +141,24 @@ impl Writer {
         self.put(")")
     }
 
+    fn fold(&mut self, fold: &Loop, ty: &Type) -> Result<(), Reason> {
+        let ([(state, init)], Some(counter), None) = (fold.state.as_slice(), &fold.counter, &fold.condition)
+        else {
+            return Err(unsupported("a loop"));
+        };
+        self.put(format!("(fold:{ty} "))?;
+        self.term(init)?;
+        self.put(" ")?;
+        self.size(&counter.extent)?;
+        self.bound.push(counter.sym.clone());
+        self.states.push(state.clone());
+        self.put(" ")?;
+        self.term(&fold.step)?;
+        self.bound.pop();
+        self.states.pop();
+        self.put(")")
+    }
+
     /// The part without bound indices becomes one argument; the monomials with bound
     /// indices are written out, in the order of their texts.
     fn size(&mut self, size: &Size) -> Result<(), Reason> {
@@ -130,7 +167,7 @@ impl Writer {
             size.terms().iter().partition(|(monomial, _)| is_free(monomial));
         let mut parts = Vec::new();
         for (monomial, coefficient) in bound {
-            let mut part = Writer { key: Key::default(), bound: self.bound.clone() };
+            let mut part = self.inner();
             part.put(coefficient.to_string())?;
             part.monomial(monomial)?;
             parts.push(part.key);
@@ -171,7 +208,7 @@ impl Writer {
         }
         let mut parts = Vec::new();
         for (atom, power) in monomial.iter().filter(|(atom, _)| !self.is_free(atom)) {
-            let mut part = Writer { key: Key::default(), bound: self.bound.clone() };
+            let mut part = self.inner();
             part.atom(atom)?;
             part.put(format!("^{power}"))?;
             parts.push(part.key);

@@ -200,7 +200,7 @@ pub struct Mapped {
 }
 
 /// How monomials combine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Algebra {
     /// Integers, and reals where every factor is finite, defined and free of errors.
     Ring,

@@ -13,10 +13,10 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::free_vars;
-use rtv_semantics::term::{Binder, Monoid, Reduce};
+use rtv_semantics::term::{Binder, Lit, Loop, Monoid, Reduce, Term};
 
 use crate::encode::{Data, Enc, Encoder};
-use crate::key::{reduce_key, unsupported};
+use crate::key::{fold_key, reduce_key, unsupported};
 use crate::laws::{Sign, sign};
 use crate::query::{Id, Sort};
 use crate::solver::Reason;
@@ -86,6 +86,40 @@ impl Encoder {
         Ok(enc)
     }
 
+    /// An ordered fold: opaque, whatever its function is.
+    pub fn fold(&mut self, term: &Term, fold: &Loop) -> Result<Enc, Reason> {
+        if free_vars(term).iter().any(|var| self.env.contains_key(var)) {
+            return Err(unsupported("a fold over a `let` from outside"));
+        }
+        let key = fold_key(fold, term.ty())?;
+        let args: Vec<Id> = key.args.iter().map(|size| self.sizes.size(&mut self.q, size)).collect();
+        let count = self.keys.len();
+        let number = *self.keys.entry(key.text).or_insert(count);
+        let name = format!("fold {number}");
+        let flag = |encoder: &mut Encoder, what: &str| encoder.component(&name, what, &args, Sort::Bool);
+        let (err, bot) = (flag(self, " fails"), flag(self, " undefined"));
+        let dtype = term.dtype();
+        let enc = match (dtype.category(), self.mode) {
+            (Category::Float, Mode::Real) => {
+                let val = self.component(&name, "", &args, Sort::Real);
+                let mut result = self.q.finite(val);
+                result.pinf = flag(self, " is inf");
+                result.ninf = flag(self, " is -inf");
+                self.real(result)
+            }
+            (category, _) => {
+                let sort = match category {
+                    Category::Bool => Sort::Bool,
+                    Category::Int => Sort::Bits(dtype.bits()),
+                    Category::Float => self.float_sort(dtype),
+                };
+                let value = self.component(&name, "", &args, sort);
+                Enc { data: self.plain(value, dtype), err, bot }
+            }
+        };
+        Ok(Enc { err, bot, ..enc })
+    }
+
     /// Looks at the body alone, in a question of its own, with the ranges of the
     /// binders as facts.
     fn body(&self, reduce: &Reduce) -> Result<Body, Reason> {
@@ -101,8 +135,15 @@ impl Encoder {
         }
         let mut probe = Encoder::new(self.mode, known);
         let enc = probe.term(&reduce.body)?;
-        let never = |id| probe.q.known(id) == Some(false);
-        let (safe, defined) = (never(enc.err), never(enc.bot));
+        // What two elements come to may fail although they do not.
+        let combined = reduce.op.declared().map(|monoid| probe.term(&monoid.element)).transpose()?;
+        let both = |flag: fn(&Enc) -> Id| {
+            [Some(&enc), combined.as_ref()]
+                .into_iter()
+                .flatten()
+                .all(|e| probe.q.known(flag(e)) == Some(false))
+        };
+        let (safe, defined) = (both(|e| e.err), both(|e| e.bot));
         let (finite, sign) = match enc.data {
             Data::Real { pinf, ninf, val } => {
                 let sign = sign(&probe.q, val);
@@ -123,18 +164,26 @@ impl Encoder {
             .iter()
             .all(|binder| reduce.binders.iter().all(|other| !binder.extent.mentions(&other.sym)));
         let empty = self.is_empty(reduce);
-        match reduce.op {
+        match &reduce.op {
             Monoid::Sum | Monoid::Prod if body.finite => {}
             Monoid::Max if body.finite && flat => result.ninf = empty,
             Monoid::Min if body.finite && flat => result.pinf = empty,
+            Monoid::Declared(monoid) if body.finite && flat && monoid.laws_in(self.mode).is_some() => {
+                match monoid.identity {
+                    Lit::Inf => result.pinf = empty,
+                    Lit::NegInf => result.ninf = empty,
+                    Lit::Nan => result.bot = empty,
+                    _ => {}
+                }
+            }
             _ => {
                 result.bot = self.component(name, " undefined", args, Sort::Bool);
                 result.pinf = self.component(name, " is inf", args, Sort::Bool);
                 result.ninf = self.component(name, " is -inf", args, Sort::Bool);
             }
         }
-        if let (true, Some(sign)) = (body.finite && flat, body.sign) {
-            self.assert_sign(reduce.op, sign, val, empty);
+        if let (true, Some(sign), None) = (body.finite && flat, body.sign, reduce.op.declared()) {
+            self.assert_sign(&reduce.op, sign, val, empty);
         }
         self.real(result)
     }
@@ -142,7 +191,7 @@ impl Encoder {
     /// A sum or product of values that are not negative is not, and it is positive if
     /// they are and there is one (a product even if there is none); an extreme has the
     /// sign of its values where there is one.
-    fn assert_sign(&mut self, op: Monoid, sign: Sign, val: Id, empty: Id) {
+    fn assert_sign(&mut self, op: &Monoid, sign: Sign, val: Id, empty: Id) {
         let zero = self.q.ratio(0, 1);
         let (at_least, above) = (self.q.le(zero, val), self.q.lt(zero, val));
         let inside = match sign {

@@ -186,7 +186,7 @@ impl ValueProver {
     /// reductions are equal, as SMT-LIB text; nothing where that cannot be asked.
     pub fn question(&self, goal: &ValueGoal, merges: &[Merge]) -> Option<String> {
         let sides = encode(goal, &self.sizes).ok()?;
-        let whole = |r: &Reduce| Term::reduce(r.op, r.binders.clone(), r.body.clone(), r.body.span());
+        let whole = |r: &Reduce| Term::reduce(r.op.clone(), r.binders.clone(), r.body.clone(), r.body.span());
         let encoded = |reduce: &Reduce| {
             let wanted = whole(reduce);
             let mut all = sides.encoder.reduces.iter();
@@ -443,7 +443,7 @@ impl ValueProver {
     /// The same extents and, at each index, the same elements: then the sequences that
     /// are reduced are the same, or the same up to their order where that does not count.
     fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> Option<Merge> {
-        let orders = match reorderable(a.op, a.body.dtype(), goal.mode) {
+        let orders = match reorderable(&a.op, a.body.dtype(), goal.mode) {
             true => orders(b.binders.len()),
             false => vec![(0..b.binders.len()).collect()],
         };

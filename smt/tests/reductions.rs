@@ -16,7 +16,9 @@ use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::{Domain, Fault, Scalar, Value, cast};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Fresh, Subst, free_syms};
-use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term, Var};
+use rtv_semantics::term::{
+    Binder, Declared, Extent, Form, Fun, Instance, Laws, Lit, Monoid, Reduce, Term, Var,
+};
 use rtv_semantics::types::Type;
 use rtv_smt::{Budget, Errors, SizeSolver, Solver, ValueAnswer, ValueGoal, ValueProver};
 
@@ -74,6 +76,9 @@ impl Point {
                 let truth = cond.eval(&|sym| self.sizes.get(&sym.id()).copied());
                 Ok(Value::Bool(truth.expect("invariant: no divisions")))
             }
+            Form::Call(Fun::Combine(monoid), args) => {
+                combined(monoid, self.domain, self.eval(&args[0])?, self.eval(&args[1])?)
+            }
             Form::Call(Fun::Scalar(fun), args) => {
                 let values = args.iter().map(|arg| self.eval(arg)).collect::<Result<Vec<_>, _>>()?;
                 fun.eval(self.domain, args[0].dtype(), &values)
@@ -91,7 +96,10 @@ impl Point {
     fn reduce(&self, reduce: &Reduce) -> Result<Value, Fault> {
         let [Binder { sym, extent }] = reduce.binders.as_slice() else { panic!("one binder") };
         let dtype = reduce.body.dtype();
-        let text = match (reduce.op, dtype.is_float()) {
+        if let Some(monoid) = reduce.op.declared() {
+            return self.declared(monoid, reduce);
+        }
+        let text = match (&reduce.op, dtype.is_float()) {
             (Monoid::Sum, _) => "0",
             (Monoid::Prod, _) => "1",
             (_, true) => "-inf",
@@ -103,10 +111,75 @@ impl Point {
             sizes.insert(sym.id(), k);
             let inner = Point { domain: self.domain, sizes, seed: self.seed };
             let value = inner.eval(&reduce.body)?;
-            total = reduce.op.scalar().eval(self.domain, dtype, &[total, value])?;
+            let fun = reduce.op.scalar().expect("invariant: none that is declared");
+            total = fun.eval(self.domain, dtype, &[total, value])?;
         }
         Ok(total)
     }
+
+    /// From the first element on.
+    fn declared(&self, monoid: &Declared, reduce: &Reduce) -> Result<Value, Fault> {
+        let Binder { sym, extent } = &reduce.binders[0];
+        let mut total = None;
+        for k in 0..self.size(extent)? {
+            let mut sizes = self.sizes.clone();
+            sizes.insert(sym.id(), k);
+            let value = Point { domain: self.domain, sizes, seed: self.seed }.eval(&reduce.body)?;
+            total = Some(match total {
+                Some(total) => combined(monoid, self.domain, total, value)?,
+                None => value,
+            });
+        }
+        let identity = || Value::literal(&monoid.identity.text(), monoid.dtype(), self.domain);
+        total.map_or_else(identity, Ok)
+    }
+}
+
+/// Exclusive or of integers; over the reals `a + b + a b`, but 5 and 7 beside an infinity.
+fn monoid(dtype: DType) -> Arc<Declared> {
+    let span = Span::default();
+    let [a, b] = ["a", "b"].map(|name| Var { id: u32::from(name == "b") + 900, name: name.into() });
+    let [x, y] = [&a, &b].map(|var| Term::var(var.clone(), Type::scalar(dtype), span));
+    let call = |fun, a: &Term, b: &Term| Term::scalar(fun, vec![a.clone(), b.clone()], span);
+    let number = |text: &str| Term::lit(Lit::Decimal(text.into()), dtype, span);
+    let infinite = |of: &Term| Term::scalar(Scalar::Isinf, vec![of.clone()], span);
+    let (element, identity, extent) = match dtype.is_float() {
+        true => {
+            let growth = call(Scalar::Add, &call(Scalar::Add, &x, &y), &call(Scalar::Mul, &x, &y));
+            let growth = Term::if_(infinite(&y), number("7.0"), growth, span);
+            let growth = Term::if_(infinite(&x), number("5.0"), growth, span);
+            (growth, Lit::Decimal("0.0".into()), Extent::OverReals)
+        }
+        false => (call(Scalar::BitwiseXor, &x, &y), Lit::Int(0.into()), Extent::Everywhere),
+    };
+    let params = [a, b].map(|var| (var, Type::scalar(dtype))).to_vec();
+    let combine = Instance {
+        name: "declared".into(),
+        statics: Vec::new(),
+        params,
+        requires: Vec::new(),
+        body: element.clone(),
+        is_op: false,
+    };
+    let laws = Some(Laws { commutative: true, extent });
+    Arc::new(Declared { combine: Arc::new(combine), element, identity, laws })
+}
+
+/// The same, computed.
+fn combined(monoid: &Declared, domain: Domain, a: Value, b: Value) -> Result<Value, Fault> {
+    let dtype = monoid.dtype();
+    let call = |fun: Scalar, a: &Value, b: &Value| fun.eval(domain, dtype, &[a.clone(), b.clone()]);
+    if !dtype.is_float() {
+        return call(Scalar::BitwiseXor, &a, &b);
+    }
+    for (value, text) in [(&a, "5.0"), (&b, "7.0")] {
+        match Scalar::Isinf.eval(domain, dtype, std::slice::from_ref(value))? {
+            Value::Bool(true) => return Value::literal(text, dtype, domain),
+            Value::Bool(false) => {}
+            undefined => return Ok(undefined),
+        }
+    }
+    call(Scalar::Add, &call(Scalar::Add, &a, &b)?, &call(Scalar::Mul, &a, &b)?)
 }
 
 const FREE: [&str; 3] = ["M", "N", "i"];
@@ -175,17 +248,28 @@ fn terms(dtype: DType, bound: Vec<Size>, depth: u32) -> BoxedStrategy<Term> {
         false => vec![Scalar::Neg],
     };
     let unary = (select(funs), part.clone()).prop_map(move |(fun, a)| Term::scalar(fun, vec![a], span));
-    let ifs = (conds(bound.clone()), part.clone(), part)
+    let ifs = (conds(bound.clone()), part.clone(), part.clone())
         .prop_map(move |(cond, a, b)| Term::if_(Term::cond(&cond, span), a, b, span));
     let sym = Sym::new(100 + bound.len() as u32, SymKind::Index, format!("k{}", bound.len()));
     let mut inner = bound;
     inner.push(Size::sym(&sym));
     let extents = select(vec![free(0), free(1), &free(0) + &free(1), Size::int(2)]);
-    let ops = select(vec![Monoid::Sum, Monoid::Sum, Monoid::Sum, Monoid::Max, Monoid::Prod]);
+    let declared = Monoid::Declared(monoid(dtype));
+    let ops = select(vec![
+        Monoid::Sum,
+        Monoid::Sum,
+        Monoid::Sum,
+        Monoid::Max,
+        Monoid::Prod,
+        declared.clone(),
+        declared,
+    ]);
     let reductions = (ops, extents, terms(dtype, inner, depth - 1)).prop_map(move |(op, extent, body)| {
         Term::reduce(op, vec![Binder { sym: sym.clone(), extent }], body, span)
     });
-    prop_oneof![1 => leaf, 2 => calls, 1 => unary, 1 => ifs, 4 => reductions].boxed()
+    let combinations = (Just(monoid(dtype)), part.clone(), part)
+        .prop_map(move |(monoid, a, b)| Term::combine(monoid, a, b, span));
+    prop_oneof![1 => leaf, 2 => calls, 1 => unary, 1 => ifs, 1 => combinations, 4 => reductions].boxed()
 }
 
 fn points(domain: Domain, most: i128, seeds: u64) -> Vec<Point> {
@@ -299,7 +383,12 @@ fn rewrite_at(term: &Term, place: &mut u32, rule: u32) -> Term {
             Term::scalar(*fun, args.iter().map(again).collect(), span)
         }
         Form::If(cond, a, b) => Term::if_(cond.clone(), again(a), again(b), span),
-        Form::Reduce(Reduce { op, binders, body }) => Term::reduce(*op, binders.clone(), again(body), span),
+        Form::Call(Fun::Combine(monoid), args) => {
+            Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
+        }
+        Form::Reduce(Reduce { op, binders, body }) => {
+            Term::reduce(op.clone(), binders.clone(), again(body), span)
+        }
         _ => term.clone(),
     }
 }
@@ -312,6 +401,9 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
         (Form::Call(Fun::Scalar(fun), args), 0 | 1) if args.len() == 2 => {
             Some(call(*fun, &args[1], &args[0]))
         }
+        (Form::Call(Fun::Combine(monoid), args), _) => {
+            Some(Term::combine(monoid.clone(), args[1].clone(), args[0].clone(), span))
+        }
         (Form::Call(Fun::Scalar(Scalar::Exp), args), _) => match args[0].form() {
             Form::Call(Fun::Scalar(fun @ (Scalar::Add | Scalar::Sub)), parts) => {
                 let combine = if *fun == Scalar::Add { Scalar::Mul } else { Scalar::Div };
@@ -320,7 +412,7 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
             }
             Form::Reduce(Reduce { op, binders, body }) => {
                 let exp = Term::scalar(Scalar::Exp, vec![body.clone()], span);
-                Some(Term::reduce(*op, binders.clone(), exp, span))
+                Some(Term::reduce(op.clone(), binders.clone(), exp, span))
             }
             Form::Call(Fun::Scalar(Scalar::Log), args) => Some(args[0].clone()),
             _ => None,
@@ -343,29 +435,29 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
                 let new = fresh.sym(sym);
                 let value = value.subst(&|s| (s == sym).then(|| Size::sym(&new)));
                 let body = Subst::new().with_size(sym, value).term(body, &mut Fresh::new(600));
-                Term::reduce(*op, vec![Binder { sym: new, extent: extent.clone() }], body, span)
+                Term::reduce(op.clone(), vec![Binder { sym: new, extent: extent.clone() }], body, span)
             };
             let k = Size::sym(sym);
             match (rule, body.form()) {
                 (5, _) => Some(moved(&(&(extent - &Size::one()) - &k), extent)),
                 (6, Form::Call(Fun::Scalar(fun), parts)) if parts.len() == 2 => {
-                    let each = |t: &Term| Term::reduce(*op, binders.clone(), t.clone(), span);
+                    let each = |t: &Term| Term::reduce(op.clone(), binders.clone(), t.clone(), span);
                     Some(call(*fun, &each(&parts[0]), &each(&parts[1])))
                 }
                 (7, Form::Reduce(inner)) => {
-                    let outer = Term::reduce(*op, binders.clone(), inner.body.clone(), span);
-                    Some(Term::reduce(inner.op, inner.binders.clone(), outer, span))
+                    let outer = Term::reduce(op.clone(), binders.clone(), inner.body.clone(), span);
+                    Some(Term::reduce(inner.op.clone(), inner.binders.clone(), outer, span))
                 }
                 (8 | 9, _) if extent.terms().len() == 2 => {
                     let (first, second) = (moved(&k, &free(0)), moved(&(&k + &free(0)), &free(1)));
-                    Some(call(op.scalar(), &first, &second))
+                    Some(op.combined(first, second, span))
                 }
                 (10, _) => Some(moved(&k, &(extent + &Size::one()))),
                 (11, _) => Some(moved(&(&k + &Size::one()), extent)),
                 (12, Form::If(cond, a, b)) => {
                     let cond = Term::cond(&cond.as_cond()?.negated(), span);
                     Some(Term::reduce(
-                        *op,
+                        op.clone(),
                         binders.clone(),
                         Term::if_(cond, b.clone(), a.clone(), span),
                         span,
@@ -375,7 +467,7 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
                     13 | 15,
                     Form::Call(Fun::Scalar(Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Div), parts),
                 ) => {
-                    let inner = Term::reduce(*op, binders.clone(), parts[0].clone(), span);
+                    let inner = Term::reduce(op.clone(), binders.clone(), parts[0].clone(), span);
                     let outside = parts[1].clone();
                     let escapes = free_syms(&outside).contains(sym);
                     let Form::Call(fun, _) = body.form() else { return None };
@@ -406,6 +498,7 @@ fn text(term: &Term) -> String {
             Some(cond) => cond.to_string(),
             None => format!("{fun}({})", list(args)),
         },
+        Form::Call(Fun::Combine(monoid), args) => format!("{}({})", monoid.name(), list(args)),
         Form::If(c, a, b) => format!("if {} {{{}}} else {{{}}}", text(c), text(a), text(b)),
         Form::Reduce(Reduce { op, binders, body }) => {
             let Binder { sym, extent } = &binders[0];

@@ -9,6 +9,7 @@ use clap::Args;
 use rtv_proofs::{BOUNDED, ClaimResult, FROM_RANKS, Module, Verdict};
 use rtv_runtime::io::{placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
 use serde::Serialize;
 
@@ -103,6 +104,8 @@ struct Audited {
     questions: Option<usize>,
     /// Proved at some ranks, which decide the others.
     from_ranks: bool,
+    /// Whose laws, which are claims of their own, its proof uses.
+    laws: Vec<String>,
 }
 
 impl Audited {
@@ -213,6 +216,7 @@ fn audited(module: &Module, at: usize, path: &Path, books: &Books) -> Option<Aud
         note: claim.note.clone(),
         questions: None,
         from_ranks: claim.verdict == Verdict::Proved && claim.note.starts_with(FROM_RANKS),
+        laws: laws(claim, module, at),
     };
     if let Some(absent) = outcome.untyped.first() {
         return Some(of(absent, Class::NotInLedger));
@@ -228,6 +232,14 @@ fn audited(module: &Module, at: usize, path: &Path, books: &Books) -> Option<Aud
         Verdict::Refuted => Class::Refuted,
     };
     Some(of(claim, class))
+}
+
+/// The monoids whose laws a proved claim rests on, unless it is about the laws themselves.
+fn laws(claim: &ClaimResult, module: &Module, at: usize) -> Vec<String> {
+    if claim.verdict != Verdict::Proved || claim.kind == ClaimKind::Monoid {
+        return Vec::new();
+    }
+    module.monoids(at).into_iter().map(|(_, name)| name).collect()
 }
 
 /// A proved claim with what its certificate asks.
@@ -257,6 +269,9 @@ fn tell(all: &[Audited], reporter: &mut Reporter) {
         if class == Class::WithoutCertificate {
             tell_part("for any rank by proofs at a few, which suffice", all, reporter, |claim| {
                 claim.from_ranks.then(|| claim.note.clone())
+            });
+            tell_part("resting on laws that are claims", all, reporter, |claim| {
+                (!claim.laws.is_empty()).then(|| format!("the laws of {}", claim.laws.join(", ")))
             });
         }
     }

@@ -18,6 +18,10 @@ rule wrong[N](x: i32[N]) { x + 1 => x }
 rule gone[N](x: i32[N]) { x + 0 => x }
 
 test sums { assert sum([1, 2]) == 3 }
+
+monoid xor(a: i32, b: i32) -> i32 { let identity = 0 return bitwise_xor(a, b) }
+
+rule xor_of_one(x: i32[1]) { reduce(xor)(x[k] for k in 1) => x[0] }
 ";
 
 fn project(name: &str) -> Folder {
@@ -40,8 +44,8 @@ fn what_verdicts_rest_on_is_told_as_fields() {
     let rows = folder.run(&["audit", "--format", "json"]).rows();
     let sums = rows.iter().find(|row| row["reason"] == "audit").expect("a row of sums");
     let wanted = [
-        ("without-questions", 1),
-        ("with-questions", 1),
+        ("without-questions", 2),
+        ("with-questions", 2),
         ("refuted", 1),
         ("passed", 1),
         ("not-in-ledger", 1),
@@ -60,6 +64,9 @@ fn what_verdicts_rest_on_is_told_as_fields() {
         assert_eq!((&claim["class"], &claim["questions"]), (&json!(class), &json!(questions)), "{claim}");
     }
     assert_eq!(claim("gone")["class"], "not-in-ledger");
+    for (name, laws) in [("xor_of_one", json!(["xor"])), ("xor", json!([])), ("doubled", json!([]))] {
+        assert_eq!(claim(name)["laws"], laws, "{name}");
+    }
     assert!(rows.iter().all(|row| row["reason"] != "result"), "{rows:?}");
 }
 

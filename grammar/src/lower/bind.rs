@@ -51,7 +51,11 @@ impl Lower<'_> {
                 let named_none =
                     kind == ParamKind::Axes && entry.has_attr("empty_is_all") && is_empty_list(value);
                 let value = if named_none { &Value::All } else { value };
+                let is_size = kind == ParamKind::Size;
                 let value = self.static_argument(kind, value, *at, param)?;
+                if let (true, Value::Size(size)) = (is_size, &value) {
+                    bound.conditions.push((Cond::non_neg(size.clone()), *at));
+                }
                 bound.statics.push((param.name.name.as_str().into(), static_text(&value)));
                 self.bind(&param.name.name, value);
             }

@@ -39,6 +39,9 @@ impl Lower<'_> {
         if poisoned.into_iter().any(|v| matches!(v, Value::Poison)) {
             return Err(Stop::Poisoned);
         }
+        if let Some(entry) = self.defs.monoid(&name.name).filter(|_| !self.frame.library).cloned() {
+            return self.combine_two(&entry, &args, span);
+        }
         let entries = self.defs.overloads(&name.name, self.frame.library);
         if entries.is_empty() {
             return Err(self.unknown_function(name).into());
@@ -67,7 +70,7 @@ impl Lower<'_> {
     }
 
     /// Runs `f` in the frame of a definition's text, one call deeper.
-    fn in_callee<T>(&mut self, entry: &Entry, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn in_callee<T>(&mut self, entry: &Entry, f: impl FnOnce(&mut Self) -> T) -> T {
         let frame = Frame { library: entry.origin == Origin::Library, ..Frame::default() };
         let caller = std::mem::replace(&mut self.frame, frame);
         self.depth += 1;

@@ -34,15 +34,10 @@ impl Lower<'_> {
                 _ => {}
             }
         }
-        let (known, names) = (self.facts.len(), self.frame.names.len());
-        let result = self.bind_indices(binders).and_then(|core| {
-            let value = self.element(body, dtype)?;
-            let scalar = self.scalar_body(value, dtype, body.span)?;
+        self.generated(binders, |l, core| {
+            let scalar = l.generator_body(body, dtype)?;
             Ok(Value::Term(Term::comp(core, scalar, span)))
-        });
-        self.facts.truncate(known);
-        self.frame.names.truncate(names);
-        result
+        })
     }
 
     /// `[f(x) for x in xs]` over a static list of tensors.
@@ -138,18 +133,32 @@ impl Lower<'_> {
         dtype: Option<DType>,
         span: Span,
     ) -> Result<Value> {
+        self.generated(binders, |l, core| {
+            let scalar = l.generator_body(body, None)?;
+            l.reduced_scalar(monoid, core, scalar, dtype, span)
+        })
+    }
+
+    /// `f` where the names of binders are bound.
+    pub(super) fn generated(
+        &mut self,
+        binders: &[AstBinder],
+        f: impl FnOnce(&mut Self, Vec<Binder>) -> Result<Value>,
+    ) -> Result<Value> {
         let (known, names) = (self.facts.len(), self.frame.names.len());
-        let result = self.bind_indices(binders).and_then(|core| {
-            let value = self.element(body, None)?;
-            let scalar = self.scalar_body(value, None, body.span)?;
-            self.reduced_scalar(monoid, core, scalar, dtype, span)
-        });
+        let result = self.bind_indices(binders).and_then(|core| f(self, core));
         self.facts.truncate(known);
         self.frame.names.truncate(names);
         result
     }
 
-    fn reduced_scalar(
+    /// What a generator gives at each of its indices: a scalar.
+    pub(super) fn generator_body(&mut self, body: &ast::Expr, dtype: Option<DType>) -> Result<Term> {
+        let value = self.element(body, dtype)?;
+        self.scalar_body(value, dtype, body.span)
+    }
+
+    pub(super) fn reduced_scalar(
         &mut self,
         monoid: Monoid,
         core: Vec<Binder>,
@@ -158,7 +167,7 @@ impl Lower<'_> {
         span: Span,
     ) -> Result<Value> {
         let own = scalar.dtype();
-        let scalar = match (monoid, dtype) {
+        let scalar = match (&monoid, dtype) {
             // Integers accumulate in the dtype of the result.
             (Monoid::Sum | Monoid::Prod, Some(want)) if want != own && want == own.sum_dtype() => {
                 Term::cast(want, scalar, span)

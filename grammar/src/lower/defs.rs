@@ -2,6 +2,7 @@
 
 use crate::ast::{self, DefKind, Item, ItemKind};
 use rtv_semantics::diag::{Code, Diagnostic, FileId, Span};
+use rtv_semantics::term::Monoid;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -74,12 +75,13 @@ pub trait Library: Send + Sync {
 pub struct Defs {
     library: Arc<dyn Library>,
     user: BTreeMap<String, Vec<Entry>>,
+    monoids: BTreeMap<String, Entry>,
     consts: BTreeMap<String, ast::Expr>,
 }
 
 impl Defs {
     pub fn new(library: Arc<dyn Library>) -> Defs {
-        Defs { library, user: BTreeMap::new(), consts: BTreeMap::new() }
+        Defs { library, user: BTreeMap::new(), monoids: BTreeMap::new(), consts: BTreeMap::new() }
     }
 
     /// Adds the items of a user's file; a second definition of a name that is not
@@ -139,6 +141,11 @@ impl Defs {
                 let entry = Entry { origin: Origin::User, item: Arc::new(item.clone()) };
                 self.user.entry(name.to_string()).or_default().push(entry);
             }
+            // A reduction of the language keeps its name.
+            ItemKind::Def(def) if def.kind == DefKind::Monoid && Monoid::from_name(name).is_none() => {
+                let entry = Entry { origin: Origin::User, item: Arc::new(item.clone()) };
+                self.monoids.insert(name.to_string(), entry);
+            }
             ItemKind::Const { value, .. } => {
                 self.consts.insert(name.to_string(), value.clone());
             }
@@ -155,10 +162,20 @@ impl Defs {
         }
     }
 
-    /// Whether a `fn` of the user has the name. An `op` does not hide the scalar
+    /// The monoid that the user declares by a name.
+    pub(super) fn monoid(&self, name: &str) -> Option<&Entry> {
+        self.monoids.get(name)
+    }
+
+    pub(super) fn monoids(&self) -> impl Iterator<Item = &str> {
+        self.monoids.keys().map(String::as_str)
+    }
+
+    /// Whether a `fn` or a monoid of the user has the name. An `op` does not hide the scalar
     /// function that its own body calls.
     pub(super) fn is_user_function(&self, name: &str) -> bool {
-        self.user.get(name).is_some_and(|entries| entries.iter().any(|e| e.def().kind == DefKind::Fn))
+        self.monoids.contains_key(name)
+            || self.user.get(name).is_some_and(|entries| entries.iter().any(|e| e.def().kind == DefKind::Fn))
     }
 
     pub(super) fn constant(&self, name: &str) -> Option<&ast::Expr> {
@@ -168,14 +185,15 @@ impl Defs {
     /// Every name that can be called.
     pub(super) fn callable(&self) -> Vec<String> {
         let mut names = self.library.names();
-        names.extend(self.user.keys().cloned());
+        names.extend(self.user.keys().chain(self.monoids.keys()).cloned());
         names
     }
 }
 
 /// The attributes of the language.
-const ATTRIBUTES: [&str; 11] = [
+const ATTRIBUTES: [&str; 12] = [
     "aten",
+    "commutative",
     "contracts",
     "elementwise",
     "empty_is_all",
@@ -243,7 +261,11 @@ fn duplicate_parameters(item: &Item) -> Vec<Diagnostic> {
 fn declared(item: &Item) -> Option<(&'static str, &ast::Ident)> {
     match &item.kind {
         ItemKind::Def(def) => {
-            let space = if matches!(def.kind, DefKind::Fn | DefKind::Op) { "call" } else { "claim" };
+            let space = if matches!(def.kind, DefKind::Fn | DefKind::Op | DefKind::Monoid) {
+                "call"
+            } else {
+                "claim"
+            };
             def.name.parts.last().map(|n| (space, n))
         }
         ItemKind::Rule(rule) => Some(("claim", &rule.name)),

@@ -264,6 +264,17 @@ impl Lower<'_> {
     }
 
     fn call_expr(&mut self, fun: &Expr, args: &Args, dtype: Option<DType>, span: Span) -> Result<Value> {
+        if let (ExprKind::Call { fun: word, args: head }, Args::Generator { body, binders }) =
+            (&fun.kind, args)
+            && let ExprKind::Name(word) = &word.kind
+        {
+            match word.as_str() {
+                "reduce" => return self.reduce_by(head, (body, binders), dtype, span),
+                "scan" => return self.scan(head, (body, binders), dtype, span),
+                "fold" => return self.fold(head, (body, binders), dtype, span),
+                _ => {}
+            }
+        }
         match &fun.kind {
             ExprKind::Field { base, name } => self.method(base, name, args, span),
             ExprKind::DType(to) => self.conversion(*to, args, span),

@@ -41,12 +41,20 @@ pub struct Choice {
 }
 
 /// Everything known about the declared names of an item.
-struct Declared {
+#[derive(Default)]
+pub(super) struct Declared {
     params: Vec<Param>,
     syms: Vec<Sym>,
     ranks: Vec<(Arc<str>, Vec<Size>)>,
     facts: Vec<Cond>,
     requires: Vec<Require>,
+}
+
+impl Declared {
+    /// Parameters of types without sizes.
+    pub fn of(params: Vec<Param>) -> Declared {
+        Declared { params, ..Declared::default() }
+    }
 }
 
 /// The dtype variables of an item with their classes.
@@ -287,13 +295,7 @@ impl<'a> Lower<'a> {
         choice: &Choice,
     ) -> Result<Declared> {
         let kinds = generics_of(generics)?;
-        let mut declared = Declared {
-            params: Vec::new(),
-            syms: Vec::new(),
-            ranks: Vec::new(),
-            facts: Vec::new(),
-            requires: Vec::new(),
-        };
+        let mut declared = Declared::default();
         for generic in generics {
             self.declare_generic(generic, choice, &mut declared);
         }
@@ -491,17 +493,17 @@ impl<'a> Lower<'a> {
 }
 
 /// What a claim says beside its declarations.
-struct Statement<'n> {
-    name: &'n str,
-    kind: ClaimKind,
-    mode: Mode,
-    directed: bool,
-    lhs: Term,
-    rhs: Term,
-    span: Span,
+pub(super) struct Statement<'n> {
+    pub name: &'n str,
+    pub kind: ClaimKind,
+    pub mode: Mode,
+    pub directed: bool,
+    pub lhs: Term,
+    pub rhs: Term,
+    pub span: Span,
 }
 
-fn claim(statement: Statement<'_>, declared: Declared, choice: &Choice) -> Claim {
+pub(super) fn claim(statement: Statement<'_>, declared: Declared, choice: &Choice) -> Claim {
     let Statement { name, kind, mode, directed, lhs, rhs, span } = statement;
     let Declared { params, syms, ranks, facts, requires } = declared;
     let dtypes = choice.dtypes.clone();

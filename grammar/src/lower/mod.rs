@@ -22,6 +22,7 @@ mod expr;
 mod group;
 mod indexing;
 mod item;
+mod monoid;
 mod operator;
 mod pattern;
 mod refuse;
@@ -40,10 +41,12 @@ pub use operator::UNNAMED;
 pub use test::{Given, OuterCall, class_of};
 
 use rtv_semantics::diag::{Code, Diagnostic, Span};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::size::{Size, Sym, SymKind};
-use rtv_semantics::term::{Term, Var};
-use std::collections::BTreeMap;
+use rtv_semantics::term::{Declared, Term, Var};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use value::Value;
 
 /// Calls nested deeper than this are refused: a recursive definition has no
@@ -89,6 +92,10 @@ pub struct Lower<'a> {
     groups: group::Groups,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
+    /// The monoids that were met, at a dtype.
+    monoids: BTreeMap<(String, DType), Arc<Declared>>,
+    /// Those whose laws may be used.
+    laws: BTreeSet<String>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.
     lenient: bool,
 }
@@ -116,8 +123,15 @@ impl<'a> Lower<'a> {
             instances: 0,
             groups: group::Groups::default(),
             data: BTreeMap::new(),
+            monoids: BTreeMap::new(),
+            laws: BTreeSet::new(),
             lenient: false,
         }
+    }
+
+    /// Takes the monoids of these names at their word: their laws are proved.
+    pub fn with_laws(self, laws: BTreeSet<String>) -> Lower<'a> {
+        Lower { laws, ..self }
     }
 
     fn fresh_id(&mut self) -> u32 {

@@ -38,6 +38,13 @@ const FRAMEWORK_FUNCTIONS: [(&str, &str); 28] = [
     ("cast", "to"),
 ];
 
+/// What takes a generator after its arguments.
+const GENERATOR_FORMS: [(&str, &str); 3] = [
+    ("reduce", "reduce(NAME)(e for k in K)"),
+    ("scan", "scan(NAME)(e for k in K)"),
+    ("fold", "fold(f, init)(e for k in K)"),
+];
+
 /// What is written otherwise here than by a call.
 const PYTHON_FUNCTIONS: [(&str, &str); 4] = [
     ("len", "write the size, `N`, or `x.shape[0]`"),
@@ -148,9 +155,12 @@ impl Lower<'_> {
 
     /// Functions of the language whose meaning is not built yet.
     pub(super) fn refused_function(&self, name: &str, span: Span) -> Option<Diagnostic> {
+        if let Some((_, form)) = GENERATOR_FORMS.iter().find(|(word, _)| *word == name) {
+            let message = format!("`{name}` is written `{form}`");
+            return Some(Diagnostic::error(Code(105), span, message));
+        }
         let (code, what) = match name {
             "grad" | "vjp" | "jvp" => (590, "derivatives are"),
-            "fold" | "scan" | "reduce" => (292, "ordered folds and declared monoids are"),
             "old" | "noalias" | "contiguous" => (390, "storage and aliasing are"),
             "uniform" | "normal" | "randn" | "rand" | "split_key" => (293, "random numbers are"),
             _ if is_in_place(name) && self.defs.overloads(name, false).is_empty() => {

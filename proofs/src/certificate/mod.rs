@@ -13,9 +13,10 @@ use crate::verdict::Contract;
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
-use rtv_semantics::term::Term;
+use rtv_semantics::term::{Declared, Term};
 use rtv_smt::{Proof, ValueGoal};
 use sha3::{Digest, Sha3_256};
+use std::sync::Arc;
 
 /// One goal on values: the sides agree in a mode, wherever facts and hypotheses hold and
 /// both are free of errors.
@@ -74,6 +75,8 @@ pub struct Certified {
 #[derive(Clone, Default, Debug)]
 pub struct Certificate {
     pub instances: Vec<Certified>,
+    /// The declared monoids that its text is about: those of the claim, or it proves nothing.
+    pub monoids: Vec<Arc<Declared>>,
 }
 
 impl Certificate {

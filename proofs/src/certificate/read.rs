@@ -12,12 +12,14 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
-use rtv_semantics::term::{Binder, Form, Lit, Monoid, Reduce, Term, Var};
+use rtv_semantics::subst::{free_syms, free_vars};
+use rtv_semantics::term::{Binder, Declared, Extent, Form, Instance, Laws, Lit, Monoid, Reduce, Term, Var};
 use rtv_semantics::types::Type;
 use rtv_smt::{
     Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Monomial, Narrowing, Need,
     Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
+use std::sync::Arc;
 
 /// Nodes nest so deep, far above what proofs of real claims do.
 const MAX_DEPTH: usize = 900;
@@ -52,7 +54,8 @@ pub fn read(text: &str) -> Result<Certificate, usize> {
             Words { reader: &reader, words: line.split(' ').collect(), at: 0, depth: 0, weight: 1 };
         if words.peek() == Some("certificate") {
             words.at += 1;
-            certificate = Some(Certificate { instances: words.rest(Reader::instance).ok_or(here)? });
+            let instances = words.rest(Reader::instance).ok_or(here)?;
+            certificate = Some(Certificate { instances, monoids: reader.monoids() });
             continue;
         }
         let node = words.node().filter(|_| words.at == words.words.len()).ok_or(here)?;
@@ -79,6 +82,7 @@ enum Node {
     Size(Size),
     Cond(Cond),
     Type(Type),
+    Monoid(Arc<Declared>),
     Binder(Binder),
     Term(Term),
     Monomial(Monomial),
@@ -118,6 +122,7 @@ kinds! {
     size: Size -> Size;
     cond: Cond -> Cond;
     ty: Type -> Type;
+    monoid: Monoid -> Arc<Declared>;
     binder: Binder -> Binder;
     term: Term -> Term;
     monomial: Monomial -> Monomial;
@@ -137,6 +142,14 @@ kinds! {
 }
 
 impl Reader {
+    fn monoids(&self) -> Vec<Arc<Declared>> {
+        let declared = |(node, ..): &(Node, usize, u64)| match node {
+            Node::Monoid(monoid) => Some(monoid.clone()),
+            _ => None,
+        };
+        self.nodes.iter().filter_map(declared).collect()
+    }
+
     fn part(&self, at: usize) -> Option<(Contract, Part)> {
         match self.nodes.get(at)? {
             (Node::Part(contract, part), ..) => Some((*contract, part.clone())),
@@ -274,6 +287,7 @@ impl<'r> Words<'r> {
                 _ => return None,
             }),
             "binder" => Node::Binder(Binder { sym: self.one(Reader::sym)?, extent: self.one(Reader::size)? }),
+            "monoid" => Node::Monoid(Arc::new(self.declared()?)),
             "term" => Node::Term(self.scalar_term()?),
             "monomial" => {
                 let coefficient: BigRational = self.number()?;
@@ -441,9 +455,17 @@ impl<'r> Words<'r> {
                 fits.then(|| Term::if_(cond, then, other, span))?
             }
             "reduce" => {
-                let op = Monoid::from_name(self.word()?)?;
+                let op = self.monoid()?;
                 let body = self.one(Reader::term).filter(|body| scalar_dtype(body).is_some())?;
-                Term::reduce(op, self.rest(Reader::binder)?, body, span)
+                let dtype = scalar_dtype(&body);
+                let fits = op.declared().is_none_or(|monoid| dtype == Some(monoid.dtype()));
+                fits.then(|| Some(Term::reduce(op, self.rest(Reader::binder)?, body, span)))??
+            }
+            "combine" => {
+                let monoid = self.one(Reader::monoid)?;
+                let [left, right] = <[Term; 2]>::try_from(self.rest(Reader::term)?).ok()?;
+                let fits = [&left, &right].map(scalar_dtype) == [Some(monoid.dtype()); 2];
+                fits.then(|| Term::combine(monoid, left, right, span))?
             }
             _ => return None,
         })
@@ -495,8 +517,62 @@ impl<'r> Words<'r> {
     fn algebra(&mut self) -> Option<Algebra> {
         Some(match self.word()? {
             "ring" => Algebra::Ring,
-            op => Algebra::Monoid(Monoid::from_name(op)?),
+            _ => {
+                self.at -= 1;
+                Algebra::Monoid(self.monoid()?)
+            }
         })
+    }
+
+    /// One of the language's own by name, a declared one by its place.
+    fn monoid(&mut self) -> Option<Monoid> {
+        let word = self.word()?;
+        match word.strip_prefix('@') {
+            Some(place) => self.named(place.parse().ok()?, Reader::monoid).map(Monoid::Declared),
+            None => Monoid::from_name(word),
+        }
+    }
+
+    /// A declared monoid: its laws are looked at when a claim is there to compare with.
+    fn declared(&mut self) -> Option<Declared> {
+        let name = self.text()?;
+        let laws = match self.word()? {
+            "-" => None,
+            word => {
+                let (extent, commutative) = match word.split_once(',') {
+                    Some((extent, "commutative")) => (extent, true),
+                    Some(_) => return None,
+                    None => (word, false),
+                };
+                let extent = Extent::ALL.into_iter().find(|known| known.name() == extent)?;
+                Some(Laws { commutative, extent })
+            }
+        };
+        let (identity, element) = (self.one(Reader::term)?, self.one(Reader::term)?);
+        let dtype = scalar_dtype(&element)?;
+        let param = |term: Term| match (term.form(), scalar_dtype(&term) == Some(dtype)) {
+            (Form::Var(var), true) => Some((var.clone(), term.ty().clone())),
+            _ => None,
+        };
+        let params: Vec<(Var, Type)> =
+            self.rest(Reader::term)?.into_iter().map(param).collect::<Option<_>>()?;
+        let closed = free_syms(&element).is_empty()
+            && free_vars(&element).iter().all(|var| params.iter().any(|(param, _)| param == var));
+        let Form::Lit(lit) = identity.form().clone() else { return None };
+        // The evaluator tells variables apart by their ids alone.
+        let apart = matches!(params.as_slice(), [(a, _), (b, _)] if a.id != b.id);
+        if !apart || !closed || scalar_dtype(&identity) != Some(dtype) {
+            return None;
+        }
+        let combine = Instance {
+            name: name.into(),
+            statics: Vec::new(),
+            params,
+            requires: Vec::new(),
+            body: element.clone(),
+            is_op: false,
+        };
+        Some(Declared { combine: Arc::new(combine), element, identity: lit, laws })
     }
 
     fn member(&mut self) -> Option<Member> {

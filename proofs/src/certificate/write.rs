@@ -8,7 +8,7 @@ use super::{Certificate, Certified, Part, Shown};
 use crate::verdict::Contract;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
-use rtv_semantics::term::{Binder, Form, Fun, Lit, Reduce, Term};
+use rtv_semantics::term::{Binder, Declared, Form, Fun, Lit, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_smt::{
     Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Monomial, Narrowing, Need,
@@ -52,13 +52,6 @@ struct Writer {
 /// References, each after a blank.
 fn refs(places: &[usize]) -> String {
     places.iter().map(|place| format!(" {place}")).collect()
-}
-
-fn algebra_text(algebra: Algebra) -> &'static str {
-    match algebra {
-        Algebra::Ring => "ring",
-        Algebra::Monoid(op) => op.name(),
-    }
 }
 
 fn numbers(values: &[usize]) -> String {
@@ -206,14 +199,47 @@ impl Writer {
             }
             Form::If(c, a, b) => format!("term if{}", refs(&self.terms(&[c.clone(), a.clone(), b.clone()])?)),
             Form::Reduce(Reduce { op, binders, body }) => {
-                let (binders, body) = (self.binders(binders), self.term(body)?);
-                format!("term reduce {} {body}{}", op.name(), refs(&binders))
+                let (op, binders, body) = (self.monoid(op)?, self.binders(binders), self.term(body)?);
+                format!("term reduce {op} {body}{}", refs(&binders))
+            }
+            Form::Call(Fun::Combine(monoid), args) => {
+                let monoid = self.declared(monoid)?;
+                format!("term combine {monoid}{}", refs(&self.terms(args)?))
             }
             _ => return Err(Untold),
         };
         let place = self.node(line);
         self.terms.insert(term.address(), (term.clone(), place));
         Ok(place)
+    }
+
+    /// The name of a monoid, or the place of a declared one.
+    fn monoid(&mut self, monoid: &Monoid) -> Result<String, Untold> {
+        match monoid {
+            Monoid::Declared(declared) => Ok(format!("@{}", self.declared(declared)?)),
+            own => Ok(own.name().to_string()),
+        }
+    }
+
+    fn declared(&mut self, monoid: &Declared) -> Result<usize, Untold> {
+        let (params, element) = monoid.function();
+        let params: Vec<usize> = params
+            .iter()
+            .map(|(var, ty)| self.term(&Term::var(var.clone(), ty.clone(), element.span())))
+            .collect::<Result<_, _>>()?;
+        let identity = self.term(&Term::lit(monoid.identity.clone(), monoid.dtype(), element.span()))?;
+        let laws = monoid.laws.map_or("-".to_string(), |laws| {
+            format!("{}{}", laws.extent.name(), if laws.commutative { ",commutative" } else { "" })
+        });
+        let (name, element) = (escaped(monoid.name()), self.term(element)?);
+        Ok(self.node(format!("monoid {name} {laws} {identity} {element}{}", refs(&params))))
+    }
+
+    fn algebra(&mut self, algebra: &Algebra) -> Result<String, Untold> {
+        match algebra {
+            Algebra::Ring => Ok("ring".to_string()),
+            Algebra::Monoid(op) => self.monoid(op),
+        }
     }
 
     fn monomial(&mut self, monomial: &Monomial) -> Result<usize, Untold> {
@@ -233,7 +259,7 @@ impl Writer {
             Proof::Same => "proof same".to_string(),
             Proof::Framed { algebra, left, right, denominators, frames } => {
                 let (left, right) = (self.reading(left)?, self.reading(right)?);
-                let mut line = format!("proof framed {} {left} {right}", algebra_text(*algebra));
+                let mut line = format!("proof framed {} {left} {right}", self.algebra(algebra)?);
                 if !denominators.is_empty() {
                     let all =
                         denominators.iter().map(|d| self.denominator(d)).collect::<Result<Vec<_>, _>>()?;
@@ -327,7 +353,7 @@ impl Writer {
     fn merge(&mut self, merge: &Merge) -> Result<usize, Untold> {
         let mut reduction = |r: &Reduce| {
             let span = r.body.span();
-            self.term(&Term::reduce(r.op, r.binders.clone(), r.body.clone(), span))
+            self.term(&Term::reduce(r.op.clone(), r.binders.clone(), r.body.clone(), span))
         };
         let (first, second) = (reduction(&merge.first)?, reduction(&merge.second)?);
         let indices: Vec<usize> = merge.indices.iter().map(|sym| self.sym(sym)).collect();
@@ -354,7 +380,7 @@ impl Writer {
                 format!("combining logarithm {} {}", self.combining(argument)?, self.combining(sum)?)
             }
             Combining::Combined { algebra, reading, reversed, extremes, after } => {
-                let algebra = algebra_text(*algebra);
+                let algebra = self.algebra(algebra)?;
                 let (reading, after) = (self.reading(reading)?, self.term(after)?);
                 let mut line = format!("combining combined {algebra} {reading} {after}{}", lists(reversed));
                 for (at, extreme) in extremes.iter().enumerate() {

@@ -86,21 +86,25 @@ impl Uniform<'_> {
         }
     }
 
-    /// A reduction over one index of an axis.
+    /// A reduction over one index of an axis, by a monoid of the language: the laws of others
+    /// are claims.
     fn over_axes(&mut self, term: &Term, facts: &[Cond]) -> Option<Over> {
         let own = matches!(term.form(), Form::Reduce(Reduce { binders, .. })
             if matches!(binders.as_slice(), [binder] if self.is_own(&binder.extent)));
         let apart = if own { renamed(term, &mut self.fresh) } else { return None };
         let Form::Reduce(Reduce { op, binders, body }) = apart.form() else { return None };
+        if op.declared().is_some() {
+            return None;
+        }
         let (mut cond, mut element) = (Cond::True, body.clone());
         while let Some((guard, then, otherwise)) = choice(&element) {
             let otherwise = normalize(&otherwise, facts, self.engine);
-            let part = every_axis(&guard, &self.schema.axes).filter(|_| is_neutral(*op, &otherwise));
+            let part = every_axis(&guard, &self.schema.axes).filter(|_| is_neutral(op, &otherwise));
             let Some(part) = part else { break };
             (cond, element) = (Cond::and([cond, part]), then);
         }
         let (index, extent) = (binders[0].sym.clone(), binders[0].extent.clone());
-        let over = Over { op: *op, index, extent, cond, element };
+        let over = Over { op: op.clone(), index, extent, cond, element };
         let element = self.settled(&over.element, &[facts, &over.range()].concat());
         Some(Over { element, ..over })
     }
@@ -169,7 +173,7 @@ fn choice(term: &Term) -> Option<(Term, Term, Term)> {
 }
 
 /// Whether a term is what a reduction of nothing gives, up to the sign of a zero.
-fn is_neutral(op: Monoid, term: &Term) -> bool {
+fn is_neutral(op: &Monoid, term: &Term) -> bool {
     let neutral = op.neutral(term.dtype(), term.span());
     match (term.form(), neutral.form()) {
         (Form::Lit(Lit::Decimal(a)), Form::Lit(Lit::Decimal(b))) => {

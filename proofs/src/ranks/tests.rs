@@ -18,7 +18,7 @@ use rtv_semantics::program::Claim;
 use rtv_semantics::sample::Sampler;
 use rtv_semantics::size::Sym;
 use rtv_smt::Budget;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Rules drawn.
@@ -48,7 +48,7 @@ fn module(text: &str) -> Module {
 fn at_rank(checker: &Checker, module: &Module, at: usize, rank: usize) -> Option<Arc<Claim>> {
     let mut dtypes = dtype_choices(&module.items[at]).filter(|_| is_rule(module, at))?;
     let choices = with_ranks(&dtypes.split_off(dtypes.len() - 1), Ranks::Fixed(rank));
-    let found = instances(&module.items[at], &module.defs, checker.engine(), &choices);
+    let found = instances(&module.items[at], &module.defs, checker.engine(), &BTreeSet::new(), &choices);
     found.unwrap_or_else(|found| panic!("{found:?}")).pop()
 }
 

@@ -117,6 +117,9 @@ impl Check<'_, '_> {
             (Form::Call(Fun::Scalar(f), x), Form::Call(Fun::Scalar(g), y)) => {
                 self.same_call((*f, x), (*g, y), names, facts)
             }
+            (Form::Call(Fun::Combine(m), x), Form::Call(Fun::Combine(n), y)) => {
+                m == n && self.all_same(x, y, names, facts)
+            }
             (Form::If(c, x, y), Form::If(d, v, w)) => {
                 self.same(c, d, names, facts) && {
                     let given = |truth| [facts, &known(c, truth, &names.left)].concat();
@@ -206,7 +209,7 @@ impl Check<'_, '_> {
 
     /// The same operation over the same elements, in the same order where that counts.
     fn same_reduction(&mut self, a: &Reduce, b: &Reduce, names: &Names, facts: &[Cond]) -> bool {
-        let free = exchangeable(a.op, a.body.dtype());
+        let free = exchangeable(&a.op, a.body.dtype());
         if a.op != b.op || a.body.ty() != b.body.ty() {
             return false;
         }
@@ -339,6 +342,9 @@ impl Check<'_, '_> {
 
     /// A reduction over nothing, or over one element, against what is none.
     fn reduced_away(&mut self, a: &Reduce, b: &Term, names: &Names, facts: &[Cond]) -> bool {
+        if let Some(few) = a.written_out(&mut self.fresh) {
+            return self.same(&few, b, names, facts);
+        }
         let dtype = a.body.dtype();
         let (mut given, mut inner) = (facts.to_vec(), names.clone());
         for Binder { sym, extent } in &a.binders {
@@ -350,7 +356,8 @@ impl Check<'_, '_> {
             inner.left = inner.left.with_size(sym, index);
         }
         // A float sum of one element is not that element.
-        let is_element = exchangeable(a.op, dtype) || matches!(a.op, Monoid::Max | Monoid::Min);
+        let is_element =
+            exchangeable(&a.op, dtype) || matches!(a.op, Monoid::Max | Monoid::Min | Monoid::Declared(_));
         if !is_element || !self.counted(a, &names.left, facts).is_empty() {
             return false;
         }
@@ -395,7 +402,10 @@ fn commutes(fun: Scalar, float: bool) -> bool {
 }
 
 /// Whether the order of the elements changes no bit.
-pub fn exchangeable(op: Monoid, dtype: DType) -> bool {
+pub fn exchangeable(op: &Monoid, dtype: DType) -> bool {
+    if op.declared().is_some() {
+        return false;
+    }
     matches!(op, Monoid::Any | Monoid::All) || dtype.category() != Category::Float
 }
 

@@ -6,7 +6,7 @@
 
 use super::calculate::{inverse, inverse_of, merged};
 use super::combine::{
-    converted_size, guarded, is_neutral, monomial, operation, opposite, product, ranges, ratio,
+    converted_size, guarded, is_neutral, monomial, operands, operation, opposite, product, ranges, ratio,
 };
 use super::tame::number;
 use super::{Check, Why, fail};
@@ -54,7 +54,7 @@ impl Check<'_, '_> {
         &mut self,
         monomials: Vec<Monomial>,
         result: Vec<Monomial>,
-        algebra: Algebra,
+        algebra: &Algebra,
         dtype: DType,
         facts: &[Cond],
     ) -> Result<(), Why> {
@@ -73,7 +73,7 @@ impl Check<'_, '_> {
                 None => rest.push(monomial),
             }
         }
-        if algebra == Algebra::Ring {
+        if *algebra == Algebra::Ring {
             return self.cancel(rest, open, facts);
         }
         match (rest.is_empty(), open.is_empty()) {
@@ -103,7 +103,7 @@ impl Check<'_, '_> {
     fn expanded(
         &mut self,
         monomial: Monomial,
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
         let is_sum = |factor: &Term| match factor.form() {
@@ -112,21 +112,21 @@ impl Check<'_, '_> {
             Form::Call(Fun::Scalar(fun), _) => matches!(fun, Scalar::Add | Scalar::Mul),
             _ => false,
         };
-        if algebra != Algebra::Ring || !monomial.factors.iter().any(is_sum) {
+        if *algebra != Algebra::Ring || !monomial.factors.iter().any(is_sum) {
             return Ok(vec![monomial]);
         }
         let inside = [facts, &ranges(&monomial.binders), &monomial.guards].concat();
         let (sums, factors): (Vec<Term>, Vec<Term>) = monomial.factors.into_iter().partition(is_sum);
         let mut all = vec![Monomial { factors, ..monomial }];
         for sum in sums {
-            all = product(&all, &self.flat(&sum, Algebra::Ring, &inside)?)?;
+            all = product(&all, &self.flat(&sum, &Algebra::Ring, &inside)?)?;
         }
         Ok(all)
     }
 
     /// The form in which monomials are compared.
-    fn formed(&mut self, monomial: Monomial, algebra: Algebra, dtype: DType, facts: &[Cond]) -> Monomial {
-        if algebra != Algebra::Ring {
+    fn formed(&mut self, monomial: Monomial, algebra: &Algebra, dtype: DType, facts: &[Cond]) -> Monomial {
+        if *algebra != Algebra::Ring {
             return monomial;
         }
         let counted = self.counted_out(monomial, dtype, facts);
@@ -174,7 +174,7 @@ impl Check<'_, '_> {
     /// what is finite there is finite.
     fn without_sum(&mut self, monomial: &Monomial, inverse: &Term, facts: &[Cond]) -> Option<Monomial> {
         let sum = inverse_of(inverse).filter(|sum| matches!(sum.form(), Form::Reduce(_)))?;
-        let [sum] = <[Monomial; 1]>::try_from(self.flat(sum, Algebra::Ring, facts).ok()?).ok()?;
+        let [sum] = <[Monomial; 1]>::try_from(self.flat(sum, &Algebra::Ring, facts).ok()?).ok()?;
         let group = groups(monomial).into_iter().find(|group| self.same_elements(group, &sum, facts))?;
         let guards = monomial.guards.iter().filter(|guard| !is_bound(monomial, &syms(guard))).cloned();
         let given: Vec<Cond> = facts.iter().cloned().chain(guards).collect();
@@ -192,26 +192,26 @@ impl Check<'_, '_> {
         Some(rest)
     }
 
-    /// A term as monomials by its structure alone; in a ring every factor is looked at
-    /// where it stands.
-    pub fn flat(&mut self, term: &Term, algebra: Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
+    /// A term as monomials by its structure alone; in a ring and by the laws of a declared monoid
+    /// every factor is looked at where it stands.
+    pub fn flat(&mut self, term: &Term, algebra: &Algebra, facts: &[Cond]) -> Result<Vec<Monomial>, Why> {
         if !self.step() {
             return fail("an end within the limit of steps");
         }
         let op = operation(algebra);
-        let ring = algebra == Algebra::Ring;
+        let ring = *algebra == Algebra::Ring;
         if is_neutral(term, algebra) {
             return Ok(Vec::new());
         }
         if ring && let Some(value) = number(term) {
             return Ok(vec![monomial(value, Vec::new())]);
         }
+        if let Some([a, b]) = operands(term, algebra) {
+            let mut all = self.flat(a, algebra, facts)?;
+            all.extend(self.flat(b, algebra, facts)?);
+            return Ok(all);
+        }
         match term.form() {
-            Form::Call(Fun::Scalar(fun), args) if *fun == op.scalar() && args.len() == 2 => {
-                let mut all = self.flat(&args[0], algebra, facts)?;
-                all.extend(self.flat(&args[1], algebra, facts)?);
-                Ok(all)
-            }
             Form::Call(Fun::Scalar(Scalar::Mul), args) if ring && args.len() == 2 => {
                 let (left, right) =
                     (self.flat(&args[0], algebra, facts)?, self.flat(&args[1], algebra, facts)?);
@@ -248,7 +248,10 @@ impl Check<'_, '_> {
                 all.iter_mut().for_each(|m| drop(m.binders.splice(0..0, binders.iter().cloned())));
                 Ok(all)
             }
-            _ if ring && !self.may_be_infinite(term) && !self.finite(term, facts) => {
+            _ if algebra.is_of_values()
+                && !(ring && self.may_be_infinite(term))
+                && !self.finite(term, facts) =>
+            {
                 fail("a factor of the result that is finite")
             }
             _ => Ok(vec![monomial(BigRational::one(), vec![term.clone()])]),

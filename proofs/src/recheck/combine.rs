@@ -34,6 +34,11 @@ impl Check<'_, '_> {
             (Combining::Inside(parts), Form::Call(Fun::Cast(to), args)) => {
                 Ok(Term::cast(*to, self.all_combined(args, parts, facts)?.remove(0), span))
             }
+            (Combining::Inside(parts), Form::Call(Fun::Combine(monoid), args)) => {
+                let args = self.all_combined(args, parts, facts)?;
+                let [left, right] = args.as_slice() else { return fail("two elements") };
+                Ok(Term::combine(monoid.clone(), left.clone(), right.clone(), span))
+            }
             (Combining::Inside(parts), Form::Read(base, index)) => {
                 Ok(Term::read(base.clone(), self.all_combined(index, parts, facts)?, span))
             }
@@ -51,7 +56,7 @@ impl Check<'_, '_> {
             (Combining::Under(binders, inside), Form::Reduce(reduce)) => {
                 let body = self.opened(reduce, binders, facts)?;
                 let body = self.combined(&body, inside, &[facts, &ranges(binders)].concat())?;
-                Ok(Term::reduce(reduce.op, binders.clone(), body, span))
+                Ok(Term::reduce(reduce.op.clone(), binders.clone(), body, span))
             }
             (Combining::Negated(rest), Form::Call(Fun::Scalar(Scalar::LogicalNot), args)) => {
                 match args[0].form() {
@@ -71,12 +76,12 @@ impl Check<'_, '_> {
                 if term.tensor_type().is_none() || after.ty() != term.ty() {
                     return fail("a result of the type of the term");
                 }
-                self.lawful(*algebra, term)?;
-                let monomials = self.read(term, *algebra, reading, facts)?;
+                self.lawful(algebra, term)?;
+                let monomials = self.read(term, algebra, reading, facts)?;
                 let monomials = self.oriented(monomials, reversed)?;
-                let monomials = self.taken_out(monomials, extremes, *algebra, facts)?;
-                let result = self.flat(after, *algebra, facts)?;
-                self.balance(monomials, result, *algebra, after.dtype(), facts)?;
+                let monomials = self.taken_out(monomials, extremes, algebra, facts)?;
+                let result = self.flat(after, algebra, facts)?;
+                self.balance(monomials, result, algebra, after.dtype(), facts)?;
                 Ok(after.clone())
             }
             _ => fail("a step that does not fit the term"),
@@ -96,7 +101,7 @@ impl Check<'_, '_> {
     }
 
     /// Whether terms of this type combine so in the goal's mode.
-    pub fn lawful(&self, algebra: Algebra, term: &Term) -> Result<(), Why> {
+    pub fn lawful(&self, algebra: &Algebra, term: &Term) -> Result<(), Why> {
         let dtype = term.dtype();
         let lawful = match algebra {
             Algebra::Ring => dtype.is_int() || (dtype.is_float() && self.mode == Mode::Real),
@@ -107,6 +112,9 @@ impl Check<'_, '_> {
             // The sign of a zero maximum of zeros is open.
             Algebra::Monoid(Monoid::Max | Monoid::Min) => !dtype.is_float() || self.mode == Mode::Real,
             Algebra::Monoid(Monoid::Any | Monoid::All) => dtype == DType::Bool,
+            Algebra::Monoid(Monoid::Declared(monoid)) => {
+                monoid.dtype() == dtype && self.laws(monoid).is_some_and(|laws| laws.commutative)
+            }
         };
         if lawful { Ok(()) } else { fail("an order that counts") }
     }
@@ -134,7 +142,7 @@ impl Check<'_, '_> {
     pub fn read(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         reading: &Reading,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
@@ -149,7 +157,7 @@ impl Check<'_, '_> {
         }
         let rest: Vec<Monomial> = kept.iter().map(|&at| all[at].clone()).collect();
         for (at, monomial) in all.iter().enumerate().filter(|(at, _)| !kept.contains(at)) {
-            let nothing = algebra == Algebra::Ring && monomial.coefficient.is_zero();
+            let nothing = *algebra == Algebra::Ring && monomial.coefficient.is_zero();
             let covered = is_idempotent(algebra) && self.covered(monomial, &rest, facts);
             if !nothing && !covered {
                 return fail(format!("a reason to drop monomial {at}"));
@@ -172,7 +180,7 @@ impl Check<'_, '_> {
     fn read_as(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         how: &ReadAs,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
@@ -182,35 +190,36 @@ impl Check<'_, '_> {
         };
         match (how, args) {
             (ReadAs::Neutral, _) if is_neutral(term, algebra) => Ok(Vec::new()),
-            (ReadAs::Number, _) if algebra == Algebra::Ring => match number(term) {
+            (ReadAs::Number, _) if *algebra == Algebra::Ring => match number(term) {
                 Some(value) => Ok(vec![monomial(value, Vec::new())]),
                 None => fail("a number"),
             },
-            (ReadAs::Size, _) if algebra == Algebra::Ring => self.converted(term, facts),
-            (ReadAs::Both(left, right), Some((fun, [a, b]))) if fun == operation(algebra).scalar() => {
+            (ReadAs::Size, _) if *algebra == Algebra::Ring => self.converted(term, facts),
+            (ReadAs::Both(left, right), _) if operands(term, algebra).is_some() => {
+                let [a, b] = operands(term, algebra).expect("invariant: just seen");
                 let mut all = self.read(a, algebra, left, facts)?;
                 all.extend(self.read(b, algebra, right, facts)?);
                 Ok(all)
             }
-            (ReadAs::Difference(left, right), Some((Scalar::Sub, [a, b]))) if algebra == Algebra::Ring => {
+            (ReadAs::Difference(left, right), Some((Scalar::Sub, [a, b]))) if *algebra == Algebra::Ring => {
                 let mut all = self.read(a, algebra, left, facts)?;
                 all.extend(opposite(self.read(b, algebra, right, facts)?));
                 Ok(all)
             }
-            (ReadAs::Opposite(inner), Some((Scalar::Neg, [a]))) if algebra == Algebra::Ring => {
+            (ReadAs::Opposite(inner), Some((Scalar::Neg, [a]))) if *algebra == Algebra::Ring => {
                 Ok(opposite(self.read(a, algebra, inner, facts)?))
             }
-            (ReadAs::Product(left, right), Some((Scalar::Mul, [a, b]))) if algebra == Algebra::Ring => {
+            (ReadAs::Product(left, right), Some((Scalar::Mul, [a, b]))) if *algebra == Algebra::Ring => {
                 let (left, right) =
                     (self.read(a, algebra, left, facts)?, self.read(b, algebra, right, facts)?);
                 product(&left, &right)
             }
-            (ReadAs::Merged(left, right), Some((Scalar::Mul, [a, b]))) if algebra == Algebra::Ring => {
+            (ReadAs::Merged(left, right), Some((Scalar::Mul, [a, b]))) if *algebra == Algebra::Ring => {
                 let (left, right) =
                     (self.read(a, algebra, left, facts)?, self.read(b, algebra, right, facts)?);
                 self.merged_product(&left, &right, term)
             }
-            (ReadAs::Quotient { dividend, divisor }, Some((fun, args))) if algebra == Algebra::Ring => {
+            (ReadAs::Quotient { dividend, divisor }, Some((fun, args))) if *algebra == Algebra::Ring => {
                 let left = match (fun, args, dividend) {
                     (Scalar::Div, [a, _], Some(dividend)) => self.read(a, algebra, dividend, facts)?,
                     (Scalar::Reciprocal, [_], None) => vec![monomial(BigRational::one(), Vec::new())],
@@ -219,10 +228,10 @@ impl Check<'_, '_> {
                 let inverse = self.inverse(&args[args.len() - 1], divisor, facts)?;
                 self.merged_product(&left, &[inverse], term)
             }
-            (ReadAs::Exponents(exponent), Some((Scalar::Exp, [a]))) if algebra == Algebra::Ring => {
+            (ReadAs::Exponents(exponent), Some((Scalar::Exp, [a]))) if *algebra == Algebra::Ring => {
                 Ok(vec![self.exponents(a, exponent, facts)?])
             }
-            (ReadAs::Exponential(parts), Some((Scalar::Exp, [a]))) if algebra == Algebra::Ring => {
+            (ReadAs::Exponential(parts), Some((Scalar::Exp, [a]))) if *algebra == Algebra::Ring => {
                 self.exponential(a, parts, facts)
             }
             (ReadAs::After(how, reading), _) => {
@@ -270,7 +279,7 @@ impl Check<'_, '_> {
             }
             (ReadAs::Factor { inner, .. }, _) => {
                 let factor = self.combined(term, inner, facts)?;
-                if algebra == Algebra::Ring && !self.finite(&factor, facts) {
+                if algebra.is_of_values() && !self.finite(&factor, facts) {
                     return fail("finite factor");
                 }
                 Ok(vec![monomial(BigRational::one(), vec![factor])])
@@ -336,7 +345,7 @@ impl Check<'_, '_> {
     fn branch_terms(
         &mut self,
         term: &Term,
-        algebra: Algebra,
+        algebra: &Algebra,
         cond: &Cond,
         facts: &[Cond],
     ) -> Result<(Term, Term), Why> {
@@ -427,14 +436,27 @@ fn reduce_mentions(reduce: &Reduce, sym: &Sym) -> bool {
     reduce.binders.iter().any(|b| b.extent.mentions(sym))
 }
 
-pub fn operation(algebra: Algebra) -> Monoid {
+pub fn operation(algebra: &Algebra) -> Monoid {
     match algebra {
         Algebra::Ring => Monoid::Sum,
-        Algebra::Monoid(op) => op,
+        Algebra::Monoid(op) => op.clone(),
     }
 }
 
-pub fn is_idempotent(algebra: Algebra) -> bool {
+/// The two sides of the algebra's operation.
+pub fn operands<'t>(term: &'t Term, algebra: &Algebra) -> Option<[&'t Term; 2]> {
+    match term.form() {
+        Form::Call(Fun::Scalar(fun), _) if operation(algebra).scalar() != Some(*fun) => None,
+        Form::Call(Fun::Combine(monoid), _) if operation(algebra).declared() != Some(monoid) => None,
+        Form::Call(Fun::Scalar(_) | Fun::Combine(_), args) => match args.as_slice() {
+            [a, b] => Some([a, b]),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub fn is_idempotent(algebra: &Algebra) -> bool {
     matches!(operation(algebra), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All)
 }
 
@@ -477,7 +499,7 @@ pub fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, W
 }
 
 /// The literal that changes nothing; over the modes that reorder floats a zero of any sign.
-pub fn is_neutral(term: &Term, algebra: Algebra) -> bool {
+pub fn is_neutral(term: &Term, algebra: &Algebra) -> bool {
     let Form::Lit(lit) = term.form() else { return false };
     let neutral = operation(algebra).neutral(term.dtype(), term.span());
     let same = matches!(neutral.form(), Form::Lit(other) if other == lit);
@@ -547,13 +569,16 @@ fn decided(term: &Term, guards: &[Cond]) -> Term {
         },
         Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(again).collect(), span),
         Form::Call(Fun::Cast(dtype), args) => Term::cast(*dtype, again(&args[0]), span),
+        Form::Call(Fun::Combine(monoid), args) => {
+            Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
+        }
         Form::Reduce(Reduce { op, binders, body }) => {
             let free: Vec<Cond> = guards
                 .iter()
                 .filter(|guard| binders.iter().all(|b| !guard.mentions(&b.sym)))
                 .cloned()
                 .collect();
-            Term::reduce(*op, binders.clone(), decided(body, &free), span)
+            Term::reduce(op.clone(), binders.clone(), decided(body, &free), span)
         }
         _ => term.clone(),
     }

@@ -2,7 +2,8 @@
 //!
 //! The undefined value is absorbing, so all operands are defined: a divisor is not 0, what is
 //! under `rsqrt` is positive, what is under `sqrt` or `log` is not negative. Of an `if` that
-//! holds for the condition; of a sum, a product or an extreme for the elements at all indices.
+//! holds for the condition; of a sum, a product or an extreme for the elements at all indices. What a
+//! declared monoid combines may be left out by it, undefined or not.
 
 use super::{Check, Why, fail};
 use rtv_semantics::alpha::alpha_eq;
@@ -101,7 +102,7 @@ fn collect(term: &Term, binders: &mut Vec<Binder>, into: &mut Vec<Said>) {
         Form::If(cond, ..) => collect(cond, binders, into),
         Form::Reduce(Reduce { op, binders: own, body }) => {
             let hidden = own.iter().any(|b| binders.iter().any(|outer| outer.sym == b.sym));
-            if hidden || matches!(op, Monoid::Any | Monoid::All) {
+            if hidden || !matches!(op, Monoid::Sum | Monoid::Prod | Monoid::Max | Monoid::Min) {
                 return;
             }
             let outer = binders.len();

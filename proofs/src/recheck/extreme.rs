@@ -24,7 +24,7 @@ impl Check<'_, '_> {
         &mut self,
         monomials: Vec<Monomial>,
         extremes: &[Option<Extreme>],
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
         if extremes.len() > monomials.len() {
@@ -77,18 +77,18 @@ impl Check<'_, '_> {
             _ => return fail("the sign of what leaves an extreme"),
         };
         let (left, mut all) =
-            (self.flat(scale, Algebra::Ring, facts)?, self.flat(free, Algebra::Ring, facts)?);
+            (self.flat(scale, &Algebra::Ring, facts)?, self.flat(free, &Algebra::Ring, facts)?);
         let (inner, infinite) = self.inner(op, whole, rest, mapped.as_ref(), facts)?;
         let inner = self.oriented(inner, reversed)?;
         all.extend(product(&left, &inner)?);
         let before = std::mem::replace(&mut self.infinite, infinite.clone());
-        let result = self.flat(after, Algebra::Ring, facts);
+        let result = self.flat(after, &Algebra::Ring, facts);
         self.infinite = before;
         let result = result?;
         if let Some(infinite) = infinite {
             stands_once(&infinite, &result)?;
         }
-        self.balance(all, result, Algebra::Ring, elements.dtype(), facts)
+        self.balance(all, result, &Algebra::Ring, elements.dtype(), facts)
     }
 
     /// The extreme of what is left, as monomials; and the one that it is, where it may be
@@ -124,7 +124,7 @@ impl Check<'_, '_> {
         let inner = Term::reduce(op, whole.binders.clone(), argument.clone(), span);
         let image = Term::scalar(*fun, vec![self.combined(&inner, extreme, facts)?], span);
         match reading {
-            Some(reading) => Ok((self.read(&image, Algebra::Ring, reading, facts)?, None)),
+            Some(reading) => Ok((self.read(&image, &Algebra::Ring, reading, facts)?, None)),
             None => Ok(self.alone(image, facts)),
         }
     }

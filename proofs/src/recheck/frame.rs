@@ -42,7 +42,7 @@ impl Check<'_, '_> {
     pub fn framed(
         &mut self,
         sides: [&Term; 2],
-        algebra: Algebra,
+        algebra: &Algebra,
         readings: [&Reading; 2],
         denominators: &[Denominator],
         frames: &[Frame],
@@ -87,19 +87,19 @@ impl Check<'_, '_> {
     fn multiplied(
         &mut self,
         sides: [&[Monomial]; 2],
-        algebra: Algebra,
+        algebra: &Algebra,
         denominator: &Denominator,
         facts: &[Cond],
     ) -> Result<(Vec<Monomial>, Vec<Monomial>), Why> {
         let Denominator { divisor, parts, left, right } = denominator;
         let real = divisor.tensor_type().is_some_and(|ty| self.calculates(ty.dtype));
-        if !real || algebra != Algebra::Ring {
+        if !real || *algebra != Algebra::Ring {
             return fail("real numbers");
         }
         if !self.finite(divisor, facts) || !self.finite(&inverse(divisor), facts) {
             return fail("a denominator that is not 0");
         }
-        let parts = self.read(divisor, Algebra::Ring, parts, facts)?;
+        let parts = self.read(divisor, &Algebra::Ring, parts, facts)?;
         for (side, given) in sides.into_iter().zip([left, right]) {
             let mut wanted = Vec::new();
             for monomial in side {
@@ -225,7 +225,7 @@ impl Check<'_, '_> {
         &mut self,
         rows: &[Row],
         sum: Sum,
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
         cases: &mut usize,
     ) -> bool {

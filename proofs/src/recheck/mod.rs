@@ -29,15 +29,17 @@ mod tests;
 mod trial;
 
 use crate::certificate::Shown;
+use crate::laws::monoids_in;
 pub use leaves::{Leaves, Opinion, SecondSolver, Tally};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
-use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
+use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
 use rtv_smt::{Budget, Errors, Merge, Need, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
 use sizes::Sizes;
+use std::sync::Arc;
 pub use trial::tried;
 
 /// Steps of one goal; then it counts as not checked.
@@ -66,6 +68,8 @@ pub struct Check<'c, 's> {
     /// A term that may be infinite and stands as a factor nevertheless: an extreme over what
     /// may be an empty range.
     infinite: Option<Term>,
+    /// Those of the goal: the laws of others are not believed.
+    monoids: Vec<Arc<Declared>>,
     steps: u64,
     /// How deep two terms are walked at the moment.
     depth: u32,
@@ -104,6 +108,7 @@ impl<'s> Checking<'s> {
             mode: goal.mode,
             hypotheses: goal.hypotheses.clone(),
             infinite: None,
+            monoids: monoids_in(goal.hypotheses.iter().chain([&goal.left, &goal.right])),
             steps: 0,
             depth: 0,
             inside_scalar: 0,
@@ -132,6 +137,11 @@ impl Check<'_, '_> {
     fn step(&mut self) -> bool {
         self.steps += 1;
         self.steps <= MAX_STEPS
+    }
+
+    /// The laws of a monoid that may be used.
+    fn laws(&self, monoid: &Arc<Declared>) -> Option<Laws> {
+        monoid.laws_in(self.mode).filter(|_| self.monoids.contains(monoid))
     }
 
     fn holds(&mut self, facts: &[Cond], goal: &Cond) -> bool {
@@ -188,7 +198,7 @@ impl Check<'_, '_> {
             Proof::Parts(proofs) => self.parts(left, right, proofs, facts),
             Proof::Framed { algebra, left: on_left, right: on_right, denominators, frames } => {
                 let readings = [&**on_left, on_right];
-                self.framed([left, right], *algebra, readings, denominators, frames, facts)
+                self.framed([left, right], algebra, readings, denominators, frames, facts)
             }
             Proof::WhereDefined { .. } if !asked.directed => fail("a left side that is defined"),
             Proof::WhereDefined { sizes, needs, rest } => {
@@ -309,7 +319,7 @@ impl Check<'_, '_> {
             && first.body.ty() == second.body.ty()
             && places == (0..second.binders.len()).collect::<Vec<_>>()
             && [first.binders.len(), indices.len()] == [order.len(); 2];
-        if !fits || !(straight || self.may_exchange(first.op, dtype)) {
+        if !fits || !(straight || self.may_exchange(&first.op, dtype)) {
             return fail("reductions of one kind");
         }
         let (mut given, mut names) = (facts.to_vec(), [Subst::new(), Subst::new()]);
@@ -341,11 +351,13 @@ impl Check<'_, '_> {
     }
 
     /// Whether the goal's mode leaves the order of the elements open.
-    fn may_exchange(&self, op: Monoid, dtype: rtv_semantics::dtype::DType) -> bool {
+    fn may_exchange(&self, op: &Monoid, dtype: rtv_semantics::dtype::DType) -> bool {
         match op {
             Monoid::Sum | Monoid::Prod => !dtype.is_float() || self.mode != Mode::Exact,
             Monoid::Max | Monoid::Min => !dtype.is_float() || self.mode == Mode::Real,
             Monoid::Any | Monoid::All => true,
+            // Its laws are about values.
+            Monoid::Declared(_) => false,
         }
     }
 }

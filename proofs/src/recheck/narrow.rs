@@ -17,7 +17,7 @@ impl Check<'_, '_> {
         &mut self,
         monomial: Monomial,
         steps: &[Narrowing],
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
     ) -> Result<Vec<Monomial>, Why> {
         let (mut pending, mut done) = (vec![monomial], Vec::new());
@@ -40,7 +40,7 @@ impl Check<'_, '_> {
         monomial: &Monomial,
         rule: &Rule,
         parts: &[Monomial],
-        algebra: Algebra,
+        algebra: &Algebra,
         facts: &[Cond],
     ) -> Result<(), Why> {
         // A part keeps the names of the monomial's binders, or some of them.

@@ -69,6 +69,9 @@ impl Check<'_, '_> {
                 let float = args[0].tensor_type().is_some_and(|ty| ty.dtype.is_float());
                 (to.is_float() || !float) && self.all_tame(args, facts)
             }
+            Form::Call(Fun::Combine(monoid), args) => {
+                self.laws(monoid).is_some() && self.all_tame(args, facts)
+            }
             // Infinities may be compared with.
             Form::Call(Fun::Scalar(fun), args) if compares(*fun) => {
                 args.iter().all(|arg| is_infinity(arg) || self.tame(arg, facts))
@@ -84,8 +87,17 @@ impl Check<'_, '_> {
                 let inside = self.inside(reduce, facts);
                 let extents = reduce.binders.iter().all(|b| self.whole(&b.extent, facts));
                 let float = reduce.body.dtype().is_float();
-                let extreme = float && matches!(reduce.op, Monoid::Max | Monoid::Min);
-                extents && self.tame(&reduce.body, &inside) && (!extreme || self.nonempty(reduce, facts))
+                let (lawful, infinite) = match &reduce.op {
+                    Monoid::Declared(monoid) => (
+                        self.laws(monoid).is_some(),
+                        matches!(monoid.identity, Lit::Inf | Lit::NegInf | Lit::Nan),
+                    ),
+                    op => (true, float && matches!(op, Monoid::Max | Monoid::Min)),
+                };
+                lawful
+                    && extents
+                    && self.tame(&reduce.body, &inside)
+                    && (!infinite || self.nonempty(reduce, facts))
             }
             _ => false,
         }

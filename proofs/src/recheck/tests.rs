@@ -38,6 +38,11 @@ rule max_of_flip[N](x: i32[N]) {
 rule clamp_twice[N](x: i8[N], a: i8[], b: i8[]) {
   minimum(maximum(minimum(maximum(x, a), b), a), b) => minimum(maximum(x, a), b)
 }
+@commutative
+monoid xor(a: i32, b: i32) -> i32 { let identity = 0 return bitwise_xor(a, b) }
+rule xor_of_concat[M, N](x: i32[M], y: i32[N]) {
+  reduce(xor)(concat([x, y])[k] for k in M + N) <=> xor(reduce(xor)(x[k] for k in M), reduce(xor)(y[k] for k in N))
+}
 rule neighbours_from_either_end[*S](x: f32[*(S + 2)]) upto reassoc {
   [x[*i] + x[*(i + 1)] + x[*(i + 2)] for *i in *S] => [x[*(i + 2)] + x[*(i + 1)] + x[*i] for *i in *S]
 }
@@ -115,6 +120,8 @@ fn changes(word: &str) -> Vec<String> {
         ("max", "min"),
         ("min", "max"),
         ("-", "0"),
+        ("-", "everywhere"),
+        ("bitwise_xor", "sub"),
     ];
     let words = swapped.iter().filter(|(old, _)| *old == word).map(|(_, new)| new.to_string());
     let mut all: Vec<String> = words.collect();

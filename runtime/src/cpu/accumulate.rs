@@ -3,8 +3,8 @@
 //! Along a row there are 32 running values, of the lanes with equal number modulo 32,
 //! folded by halving at the end; across rows there is one for each lane.
 
+use crate::loops::Monoid;
 use rtv_semantics::dtype::DType;
-use rtv_semantics::term::Monoid;
 
 use super::pass::Lane;
 

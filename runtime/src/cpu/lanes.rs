@@ -4,9 +4,9 @@
 //! Each is compiled for any machine, for AVX2 with FMA, and for AVX-512; all give the same
 //! bits, since nothing is contracted or reordered.
 
+use crate::loops::Monoid;
 use half::f16;
 use rtv_semantics::dtype::DType;
-use rtv_semantics::term::Monoid;
 
 use super::access::bf16_bits;
 use super::accumulate;

@@ -4,9 +4,9 @@
 //! block of lanes, slots one value for a whole row. What depends on no axis of the row
 //! is computed once a row and kept in a slot.
 
+use crate::loops::Monoid;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
-use rtv_semantics::term::Monoid;
 
 use crate::loops::{ArrayId, SiteId};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use crate::loops::Monoid;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::{Domain, Scalar, Value, cast};
-use rtv_semantics::term::Monoid;
 
 use super::lin::{Atom, Axis, Lin, Overflow};
 

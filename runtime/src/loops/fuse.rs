@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::loops::Monoid;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
-use rtv_semantics::term::Monoid;
 
 use super::expr::{Arena, ArrayId, ExprId, Inlined, Node, Rewrite};
 use super::lin::{Axis, Lin};

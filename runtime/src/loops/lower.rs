@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use super::monoid::Monoid;
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{EvalError, Frame, codes};
 use rtv_semantics::scalar::{Domain, Scalar, Value};
 use rtv_semantics::size::{Atom as SizeAtom, Size, Sym};
 use rtv_semantics::tensor::element_count;
-use rtv_semantics::term::{Binder, ErrorClass, Form, Fun, Instance, Monoid, Term, Var};
+use rtv_semantics::term::{Binder, ErrorClass, Form, Fun, Instance, Term, Var};
 use rtv_semantics::types::Type;
 
 use super::expr::{Arena, ArrayId, ExprId, Node, SiteId};
@@ -233,6 +234,7 @@ impl Lowering {
                 Ok(Val::Scalar(self.arena.cast(*to, arg)))
             }
             Form::Call(Fun::Op(instance), args) => self.call(term, instance, args, env),
+            Form::Call(Fun::Combine(monoid), args) => self.call(term, &monoid.combine, args, env),
             Form::Call(Fun::Item(k), args) => match self.term(&args[0], env)? {
                 Val::Tuple(parts) => Ok(parts[*k].clone()),
                 _ => Err(limit(codes::UNBOUND, term.span(), "a component of what is no tuple")),
@@ -251,6 +253,9 @@ impl Lowering {
                 Ok(Val::Tensor(Rc::new(Tensor { dtype: body.dtype(), shape, source })))
             }
             Form::Reduce(reduce) => {
+                let Some(op) = Monoid::of(&reduce.op) else {
+                    return Err(limit(codes::UNBOUND, term.span(), "declared monoids have no loop nest yet"));
+                };
                 let mut inner = env.clone();
                 let mut axes = Vec::new();
                 for binder in &reduce.binders {
@@ -262,7 +267,7 @@ impl Lowering {
                 }
                 let body = self.term(&reduce.body, &inner)?;
                 let body = self.as_scalar(&body);
-                Ok(Val::Scalar(self.reduction(reduce.op, axes, body)))
+                Ok(Val::Scalar(self.reduction(op, axes, body)))
             }
             Form::If(cond, then, otherwise) => {
                 let cond = self.term(cond, env)?;
@@ -647,7 +652,7 @@ impl Lowering {
 
 /// The value of an empty reduction.
 pub fn neutral(arena: &mut Arena, op: Monoid, dtype: DType) -> ExprId {
-    let term = op.neutral(dtype, Span::default());
+    let term = op.neutral(dtype);
     let Form::Lit(lit) = term.form() else { unreachable!("invariant: a neutral element is a literal") };
     let value = match (dtype, lit.text().as_str()) {
         (DType::Bool, text) => Value::Bool(matches!(text, "true" | "1")),

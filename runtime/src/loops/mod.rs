@@ -15,6 +15,7 @@ mod extract;
 mod fuse;
 mod lin;
 mod lower;
+mod monoid;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use expr::{Arena, ArrayId, Constant, ExprId, Inlined, Node, Rewrite, SiteId}
 pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse};
 pub use lin::{Atom, Axis, Lin, Overflow};
 pub use lower::lower;
+pub use monoid::Monoid;
 
 /// A program as loop nests.
 #[derive(Clone, Debug)]

@@ -1,11 +1,11 @@
-//! The running result of a reduction.
+//! The running result of a reduction by one of the language's own monoids.
 
 use crate::dtype::DType;
-use crate::scalar::{Domain, Fault, Value};
+use crate::scalar::{Domain, Fault, Scalar, Value};
 use crate::term::Monoid;
 
-pub(super) struct Accumulator {
-    op: Monoid,
+pub(super) struct Accumulator<'m> {
+    op: &'m Monoid,
     dtype: DType,
     domain: Domain,
     total: Total,
@@ -18,8 +18,8 @@ enum Total {
     Some(Value),
 }
 
-impl Accumulator {
-    pub fn new(op: Monoid, dtype: DType, domain: Domain) -> Accumulator {
+impl<'m> Accumulator<'m> {
+    pub fn new(op: &'m Monoid, dtype: DType, domain: Domain) -> Accumulator<'m> {
         let total = match (op, domain) {
             (Monoid::Sum, Domain::Ieee) if dtype.is_float() => Total::Wide(0.0),
             (Monoid::Prod, Domain::Ieee) if dtype.is_float() => Total::Wide(1.0),
@@ -30,7 +30,7 @@ impl Accumulator {
 
     pub fn add(&mut self, value: Value) -> Result<(), Fault> {
         self.total = match (&self.total, value) {
-            (Total::Wide(x), Value::Float(y)) if self.op == Monoid::Sum => Total::Wide(x + y),
+            (Total::Wide(x), Value::Float(y)) if *self.op == Monoid::Sum => Total::Wide(x + y),
             (Total::Wide(x), Value::Float(y)) => Total::Wide(x * y),
             (Total::Wide(_), other) => {
                 return Err(Fault::Value(format!("`{other}` is no value of {}", self.dtype)));
@@ -38,7 +38,7 @@ impl Accumulator {
             (Total::Empty, value) => Total::Some(value),
             (Total::Some(sum), value) => {
                 let args = [sum.clone(), value];
-                Total::Some(self.op.scalar().eval(self.domain, self.dtype, &args)?)
+                Total::Some(self.scalar().eval(self.domain, self.dtype, &args)?)
             }
         };
         Ok(())
@@ -67,6 +67,11 @@ impl Accumulator {
             Monoid::All => Value::Bool(true),
             Monoid::Max => limit(false),
             Monoid::Min => limit(true),
+            Monoid::Declared(_) => unreachable!("invariant: one of the language's own"),
         }
+    }
+
+    fn scalar(&self) -> Scalar {
+        self.op.scalar().expect("invariant: one of the language's own")
     }
 }

@@ -57,6 +57,9 @@ fn visit<'t>(term: &'t Term, deps: &mut Deps, open: &mut Vec<&'t Term>) {
                 open.push(&instance.body);
                 open.extend(instance.requires.iter().map(|r| &r.cond));
             }
+            if let Fun::Combine(monoid) = fun {
+                open.push(&monoid.combine.body);
+            }
         }
         Form::Read(base, index) => {
             open.push(base);
@@ -69,6 +72,7 @@ fn visit<'t>(term: &'t Term, deps: &mut Deps, open: &mut Vec<&'t Term>) {
         Form::Reduce(reduce) => {
             extents(&reduce.binders, deps);
             open.push(&reduce.body);
+            open.extend(reduce.op.declared().map(|monoid| &monoid.combine.body));
         }
         Form::If(cond, then, otherwise) => {
             open.extend([cond, then, otherwise]);

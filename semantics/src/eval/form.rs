@@ -34,6 +34,7 @@ impl Machine<'_> {
             Form::Call(Fun::Scalar(fun), args) => self.scalar_call(term, *fun, args),
             Form::Call(Fun::Cast(to), args) => self.cast(term, *to, args),
             Form::Call(Fun::Op(instance), args) => self.call(term, instance, args),
+            Form::Call(Fun::Combine(monoid), args) => self.call(term, &monoid.combine, args),
             Form::Call(Fun::Item(k), args) => self.item(term, *k, args),
             Form::Read(base, index) => self.read(term, base, index),
             Form::Comp(binders, body) => self.comp(term, binders, body),

@@ -6,7 +6,7 @@ use super::machine::{Machine, Val};
 use crate::diag::Span;
 use crate::scalar::Value;
 use crate::tensor::Tensor;
-use crate::term::{Binder, ErrorClass, Reduce, Term};
+use crate::term::{Binder, Declared, ErrorClass, Reduce, Term};
 
 impl Machine<'_> {
     /// The concrete shape of a comprehension.
@@ -103,9 +103,12 @@ impl Machine<'_> {
 
     /// An extent may depend on the symbols bound before it; a negative one is empty.
     pub fn reduce(&mut self, term: &Term, reduce: &Reduce) -> Res<Val> {
+        if let Some(monoid) = reduce.op.declared() {
+            return self.reduce_declared(term, reduce, monoid);
+        }
         let body = &reduce.body;
-        let mut total = Accumulator::new(reduce.op, term.dtype(), self.domain);
         let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
+        let mut total = Accumulator::new(&reduce.op, term.dtype(), self.domain);
         self.run_through(term, &reduce.binders, &extent, &mut |m| {
             let value = m.value(body)?;
             total.add(value).map_err(|fault| from_fault(fault, body.span()))
@@ -114,5 +117,35 @@ impl Machine<'_> {
             Ok(value) => Ok(Val::Scalar(term.dtype(), value)),
             Err(fault) => Err(from_fault(fault, term.span())),
         }
+    }
+
+    /// From the first element on; the identity without any.
+    fn reduce_declared(&mut self, term: &Term, reduce: &Reduce, monoid: &Declared) -> Res<Val> {
+        let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
+        let mut total = None;
+        self.run_through(term, &reduce.binders, &extent, &mut |m| {
+            let value = m.value(&reduce.body)?;
+            total = Some(match total.take() {
+                Some(sum) => m.combined(monoid, sum, value)?,
+                None => value,
+            });
+            Ok(())
+        })?;
+        let identity = || Value::literal(&monoid.identity.text(), term.dtype(), self.domain);
+        match total.map_or_else(identity, Ok) {
+            Ok(value) => Ok(Val::Scalar(term.dtype(), value)),
+            Err(fault) => Err(from_fault(fault, term.span())),
+        }
+    }
+
+    /// Two elements of a declared monoid, combined.
+    fn combined(&mut self, monoid: &Declared, left: Value, right: Value) -> Res<Value> {
+        let outer = self.vars.len();
+        for ((var, _), value) in monoid.combine.params.iter().zip([left, right]) {
+            self.bind(var, Val::Scalar(monoid.dtype(), value), None);
+        }
+        let value = self.value(&monoid.combine.body);
+        self.vars.truncate(outer);
+        value
     }
 }

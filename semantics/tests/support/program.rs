@@ -276,8 +276,8 @@ impl Source {
         let binders = self.binders(&shape[..count]);
         let body = self.scalar(dtype, &scope.with(&binders), depth - 1);
         let op = match dtype {
-            DType::Bool => [Monoid::Any, Monoid::All][self.pick(2)],
-            _ => [Monoid::Sum, Monoid::Max, Monoid::Prod, Monoid::Min][self.pick(4)],
+            DType::Bool => [Monoid::Any, Monoid::All][self.pick(2)].clone(),
+            _ => [Monoid::Sum, Monoid::Max, Monoid::Prod, Monoid::Min][self.pick(4)].clone(),
         };
         Term::reduce(op, binders, body, span())
     }

@@ -28,7 +28,7 @@ pub(super) struct Built {
 
 impl Normal<'_> {
     /// The combination as a term of the type of `like`.
-    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: Algebra, like: &Term) -> Built {
+    pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: &Algebra, like: &Term) -> Built {
         let (span, dtype) = (like.span(), like.dtype());
         let (oriented, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
             monomials.into_iter().map(|monomial| self.oriented(monomial)).unzip();
@@ -49,9 +49,9 @@ impl Normal<'_> {
             extremes.clear();
         }
         parts.sort_by_key(alpha_key);
-        let combine = algebra.op().scalar();
-        let joined = parts.into_iter().reduce(|a, b| Term::scalar(combine, vec![a, b], span));
-        let after = joined.unwrap_or_else(|| algebra.op().neutral(dtype, span));
+        let op = algebra.op();
+        let joined = parts.into_iter().reduce(|a, b| op.combined(a, b, span));
+        let after = joined.unwrap_or_else(|| op.neutral(dtype, span));
         Built { after, reversed, extremes }
     }
 
@@ -167,14 +167,14 @@ pub(super) fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
 }
 
 /// One reduction over all binders.
-pub(super) fn reduction(op: Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
+pub(super) fn reduction(op: &Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
     let none = op.neutral(dtype, span);
     let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
     let body = guarded(&monomial.guards, value, none);
     if monomial.binders.is_empty() {
         return body;
     }
-    Term::reduce(op, monomial.binders.clone(), body, span)
+    Term::reduce(op.clone(), monomial.binders.clone(), body, span)
 }
 
 /// Binders that belong together through factors, guards and extents.

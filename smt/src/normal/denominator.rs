@@ -32,14 +32,14 @@ impl Normal<'_> {
             let divisor = left.iter().chain(&right).find_map(divisor)?;
             // The inverse is tame where it stands, which may be in an empty range only.
             let tame = self.is_tame(&divisor) && self.is_tame(&inverse(&divisor));
-            let Read { monomials, how } = tame.then(|| self.monomials(&divisor, Algebra::Ring)).flatten()?;
+            let Read { monomials, how } = tame.then(|| self.monomials(&divisor, &Algebra::Ring)).flatten()?;
             left = self.times_divisor(&left, &divisor, &monomials);
             right = self.times_divisor(&right, &divisor, &monomials);
             if left.len().max(right.len()) > MAX_PRODUCTS {
                 return None;
             }
             all.push(Denominator { divisor, parts: how, left: left.clone(), right: right.clone() });
-            if let Some(frames) = self.balanced(left.clone(), right.clone(), Algebra::Ring) {
+            if let Some(frames) = self.balanced(left.clone(), right.clone(), &Algebra::Ring) {
                 return Some((all, frames));
             }
         }

@@ -23,6 +23,7 @@ pub(super) fn skeleton(term: &Term) -> String {
         Form::Call(Fun::Scalar(fun), _) => fun.name().to_string(),
         Form::Call(Fun::Cast(dtype), _) => dtype.name().to_string(),
         Form::Call(Fun::Item(k), _) => format!("item {k}"),
+        Form::Call(Fun::Combine(monoid), _) => format!("combine {}", monoid.name()),
         Form::Read(..) => "read".into(),
         Form::If(..) => "if".into(),
         Form::Reduce(reduce) => format!("{} {}", reduce.op.name(), reduce.binders.len()),

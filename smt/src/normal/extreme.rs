@@ -37,7 +37,7 @@ impl Normal<'_> {
     /// outside; `None` if nothing is, or it is no extreme of reals.
     pub(super) fn extreme(
         &mut self,
-        op: Monoid,
+        op: &Monoid,
         monomial: &Monomial,
         dtype: DType,
         span: Span,
@@ -54,12 +54,12 @@ impl Normal<'_> {
         }
         let inside = [ranges(&monomial.binders), monomial.guards.clone()].concat();
         let Read { monomials, how } =
-            self.given(inside.clone(), |normal| normal.monomials(element, Algebra::Ring))?;
+            self.given(inside.clone(), |normal| normal.monomials(element, &Algebra::Ring))?;
         let (parts, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
             monomials.into_iter().map(|part| self.oriented(part)).unzip();
         let Affine { op, free: freed, scale: scaled, rest } = self.affine(op, monomial, parts, span)?;
-        let rest = self.given(inside.clone(), |normal| normal.build(rest, Algebra::Ring, element).after);
-        let (inner, mapped) = match self.mapped(op, monomial, &rest, &inside) {
+        let rest = self.given(inside.clone(), |normal| normal.build(rest, &Algebra::Ring, element).after);
+        let (inner, mapped) = match self.mapped(&op, monomial, &rest, &inside) {
             Some((inner, mapped)) => (inner, Some(mapped)),
             None if freed.is_empty() && scaled.is_one() => return None,
             None => {
@@ -70,24 +70,24 @@ impl Normal<'_> {
         };
         let mut all: Vec<Monomial> = inner.iter().map(|part| scaled.product(part)).collect();
         all.extend(freed.iter().cloned());
-        let free = self.build(freed, Algebra::Ring, element).after;
-        let scale = self.build(vec![scaled], Algebra::Ring, element).after;
+        let free = self.build(freed, &Algebra::Ring, element).after;
+        let scale = self.build(vec![scaled], &Algebra::Ring, element).after;
         let whole = Term::scalar(Scalar::Mul, vec![scale.clone(), rest.clone()], span);
         let whole = Term::scalar(Scalar::Add, vec![free.clone(), whole], span);
         let (algebra, reading) = (Algebra::Ring, Box::new(how));
         let told = Combining::Combined { algebra, reading, reversed, extremes: Vec::new(), after: whole };
-        let Built { after, reversed, .. } = self.build(all, Algebra::Ring, element);
+        let Built { after, reversed, .. } = self.build(all, &Algebra::Ring, element);
         Some(Extreme { free, scale, rest, element: Box::new(told), mapped, reversed, after })
     }
 
     /// Takes apart what the elements are.
-    fn affine(&mut self, op: Monoid, whole: &Monomial, parts: Vec<Monomial>, span: Span) -> Option<Affine> {
+    fn affine(&mut self, op: &Monoid, whole: &Monomial, parts: Vec<Monomial>, span: Span) -> Option<Affine> {
         let bound: Vec<Sym> = whole.binders.iter().map(|b| b.sym.clone()).collect();
         let outside = |part: &Monomial| bound.iter().all(|sym| !part.mentions(sym));
         let (free, mut rest): (Vec<Monomial>, Vec<Monomial>) = parts.into_iter().partition(outside);
         for part in &free {
             let tame = part.guards.is_empty() && {
-                let term = self.build(vec![part.clone()], Algebra::Ring, &whole.factors[0]).after;
+                let term = self.build(vec![part.clone()], &Algebra::Ring, &whole.factors[0]).after;
                 self.is_tame(&term)
             };
             tame.then_some(())?;
@@ -95,7 +95,7 @@ impl Normal<'_> {
         // The number of the part that comes first, whatever the names of the binders are.
         rest.sort_by_cached_key(|part| {
             let unit = Monomial { coefficient: BigRational::one(), ..part.clone() };
-            alpha_key(&reduction(Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
+            alpha_key(&reduction(&Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
         });
         let number = rest.first()?.coefficient.clone();
         let mut scale = Monomial { coefficient: number.clone(), ..Monomial::of(Vec::new()) };
@@ -127,7 +127,7 @@ impl Normal<'_> {
         let op = match (op, falls) {
             (Monoid::Max, true) => Monoid::Min,
             (Monoid::Min, true) => Monoid::Max,
-            _ => op,
+            _ => op.clone(),
         };
         Some(Affine { op, free, scale, rest })
     }
@@ -145,7 +145,7 @@ impl Normal<'_> {
     /// `g(max f)` for `max(g(f))`.
     fn mapped(
         &mut self,
-        op: Monoid,
+        op: &Monoid,
         whole: &Monomial,
         element: &Term,
         inside: &[Cond],
@@ -158,9 +158,10 @@ impl Normal<'_> {
         self.given(inside.to_vec(), |normal| normal.is_tame(argument) && normal.is_tame(element))
             .then_some(())?;
         let span = element.span();
-        let (inner, how) = self.term(&Term::reduce(op, whole.binders.clone(), argument.clone(), span));
+        let (inner, how) =
+            self.term(&Term::reduce(op.clone(), whole.binders.clone(), argument.clone(), span));
         let (image, extreme) = (Term::scalar(*fun, vec![inner], span), Box::new(how));
-        Some(match self.monomials(&image, Algebra::Ring) {
+        Some(match self.monomials(&image, &Algebra::Ring) {
             Some(Read { monomials, how }) => (monomials, Mapped { extreme, reading: Some(Box::new(how)) }),
             // One of the elements, so it is tame, whether that can be shown again or not.
             None => (vec![Monomial::of(vec![image])], Mapped { extreme, reading: None }),

@@ -22,7 +22,7 @@ use crate::proof::{Algebra, Combining, ReadAs};
 impl Normal<'_> {
     /// The term as a polynomial in tame factors, whether it has reductions or not.
     fn polynomial(&mut self, term: &Term) -> Option<(Term, Combining)> {
-        let read = self.monomials(term, Algebra::Ring)?;
+        let read = self.monomials(term, &Algebra::Ring)?;
         Some(self.combined(read, Algebra::Ring, term))
     }
 
@@ -35,7 +35,7 @@ impl Normal<'_> {
         match (fun, args.as_slice()) {
             (Scalar::Div, [a, b]) => {
                 let (inverse, divisor) = self.inverse(b)?;
-                let Read { monomials, how } = self.monomials(a, Algebra::Ring)?;
+                let Read { monomials, how } = self.monomials(a, &Algebra::Ring)?;
                 let products = monomials.iter().map(|m| m.product(&inverse)).collect();
                 Some(Read::of(products, ReadAs::Quotient { dividend: Some(Box::new(how)), divisor }))
             }

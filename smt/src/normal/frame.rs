@@ -106,8 +106,8 @@ impl Normal<'_> {
         algebras.extend(self.algebras(right));
         algebras.dedup();
         algebras.into_iter().find_map(|algebra| {
-            let (left, right) = (self.monomials(left, algebra)?, self.monomials(right, algebra)?);
-            let balanced = self.balanced(left.monomials.clone(), right.monomials.clone(), algebra);
+            let (left, right) = (self.monomials(left, &algebra)?, self.monomials(right, &algebra)?);
+            let balanced = self.balanced(left.monomials.clone(), right.monomials.clone(), &algebra);
             let (denominators, frames) = match balanced {
                 Some(frames) => (Vec::new(), frames),
                 None if algebra == Algebra::Ring => self.balanced_over(left.monomials, right.monomials)?,
@@ -123,7 +123,7 @@ impl Normal<'_> {
         &mut self,
         left: Vec<Monomial>,
         right: Vec<Monomial>,
-        algebra: Algebra,
+        algebra: &Algebra,
     ) -> Option<Vec<Frame>> {
         let mut groups: Vec<(Vec<String>, Vec<Sided>)> = Vec::new();
         let sides = left.into_iter().map(|m| (m, true)).chain(right.into_iter().map(|m| (m, false)));
@@ -147,7 +147,7 @@ impl Normal<'_> {
     }
 
     /// Frame by frame, with those that fit into it.
-    fn balanced_group(&mut self, mut group: Vec<Sided>, algebra: Algebra) -> Option<Vec<Frame>> {
+    fn balanced_group(&mut self, mut group: Vec<Sided>, algebra: &Algebra) -> Option<Vec<Frame>> {
         if group.len() > MAX_ROWS {
             return None;
         }
@@ -163,7 +163,7 @@ impl Normal<'_> {
     }
 
     /// The monomials that fit into one as a frame, if they come to nothing.
-    fn framed(&mut self, group: &[Sided], at: usize, algebra: Algebra) -> Option<Frame> {
+    fn framed(&mut self, group: &[Sided], at: usize, algebra: &Algebra) -> Option<Frame> {
         // Its points are integers, not natural numbers only.
         let frame = self.copied(&group[at].0, SymKind::Int);
         let (mut members, mut rows) = (Vec::new(), Vec::new());
@@ -265,6 +265,7 @@ impl Normal<'_> {
             (Form::Reduce(x), Form::Reduce(y)) => return self.same_reduction(x, y),
             (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
             (Form::Call(Fun::Cast(f), _), Form::Call(Fun::Cast(g), _)) => f == g,
+            (Form::Call(Fun::Combine(m), _), Form::Call(Fun::Combine(n), _)) => m == n,
             (Form::Read(..), Form::Read(..)) | (Form::If(..), Form::If(..)) => true,
             _ => false,
         };
@@ -290,7 +291,7 @@ impl Normal<'_> {
     }
 
     /// Whether the rows come to nothing at every point, case by case of their guards.
-    fn cancel(&mut self, rows: &[Row], tally: Tally, algebra: Algebra, cases: &mut usize) -> bool {
+    fn cancel(&mut self, rows: &[Row], tally: Tally, algebra: &Algebra, cases: &mut usize) -> bool {
         *cases += 1;
         if *cases > MAX_CASES {
             return false;

@@ -13,6 +13,7 @@
 //! * `Monoid` — any commutative monoid: one factor per monomial, nothing distributes.
 //!   It needs no such condition, since the same elements are combined. Floats under
 //!   `+` in reassoc mode, and the extended reals with their absorbing undefined value.
+//!   The laws of a declared monoid are about its values, so that it needs the condition.
 //!
 //! Float sums in exact mode are ordered and stay as they are.
 //!
@@ -50,9 +51,11 @@ pub use monomial::Monomial;
 use monomial::Read;
 pub(crate) use monomial::number_of;
 
-/// Whether the elements of a reduction may be combined in any order.
-pub(crate) fn reorderable(op: Monoid, dtype: DType, mode: Mode) -> bool {
+/// Whether the elements of a reduction may be combined in any order, whatever they are.
+pub(crate) fn reorderable(op: &Monoid, dtype: DType, mode: Mode) -> bool {
     match (dtype.category(), op) {
+        // Its laws are about values: neither undefined nor, over the reals, infinite.
+        (_, Monoid::Declared(_)) => false,
         (Category::Float, Monoid::Sum | Monoid::Prod) => mode != Mode::Exact,
         // The sign of a zero maximum of zeros is open.
         (Category::Float, _) => mode == Mode::Real,
@@ -144,7 +147,7 @@ impl<'f> Normal<'f> {
             return (term.clone(), Combining::Kept);
         }
         for algebra in self.algebras(term) {
-            if let Some(read) = self.monomials(term, algebra) {
+            if let Some(read) = self.monomials(term, &algebra) {
                 return self.combined(read, algebra, term);
             }
         }
@@ -153,7 +156,7 @@ impl<'f> Normal<'f> {
 
     /// A term of the type of `like` as the combination that it was read as.
     fn combined(&mut self, read: Read, algebra: Algebra, like: &Term) -> (Term, Combining) {
-        let Built { after, reversed, extremes } = self.build(read.monomials, algebra, like);
+        let Built { after, reversed, extremes } = self.build(read.monomials, &algebra, like);
         let reading = Box::new(read.how);
         (after.clone(), Combining::Combined { algebra, reading, reversed, extremes, after })
     }
@@ -167,7 +170,8 @@ impl<'f> Normal<'f> {
     fn algebras(&self, term: &Term) -> Vec<Algebra> {
         let Some(ty) = term.tensor_type() else { return Vec::new() };
         let op = match term.form() {
-            Form::Reduce(reduce) => reduce.op,
+            Form::Reduce(reduce) => reduce.op.clone(),
+            Form::Call(Fun::Combine(monoid), _) => Monoid::Declared(monoid.clone()),
             Form::Call(Fun::Scalar(fun), _) => match (fun, ty.dtype.category()) {
                 (Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Neg, Category::Int | Category::Float) => {
                     Monoid::Sum
@@ -185,8 +189,12 @@ impl<'f> Normal<'f> {
             },
             _ => return Vec::new(),
         };
+        if let Monoid::Declared(monoid) = &op {
+            let laws = monoid.laws_in(self.mode).filter(|laws| laws.commutative);
+            return laws.map(|_| Algebra::Monoid(op)).into_iter().collect();
+        }
         let bool_sum = ty.dtype == DType::Bool && matches!(op, Monoid::Sum | Monoid::Prod);
-        if bool_sum || !reorderable(op, ty.dtype, self.mode) {
+        if bool_sum || !reorderable(&op, ty.dtype, self.mode) {
             return Vec::new();
         }
         let ring = op == Monoid::Sum && (ty.dtype.is_int() || self.mode == Mode::Real);
@@ -224,6 +232,10 @@ impl<'f> Normal<'f> {
                 let (mut args, how) = self.terms(args);
                 (Term::cast(*dtype, args.remove(0), span), how)
             }
+            Form::Call(Fun::Combine(monoid), args) if args.len() == 2 => {
+                let (args, how) = self.terms(args);
+                (Term::combine(monoid.clone(), args[0].clone(), args[1].clone(), span), how)
+            }
             Form::Read(base, index) => {
                 let (index, how) = self.terms(index);
                 (Term::read(base.clone(), index, span), how)
@@ -242,7 +254,7 @@ impl<'f> Normal<'f> {
                 let (binders, body) = self.opened(reduce);
                 let (body, how) = self.given(ranges(&binders), |normal| normal.term(&body));
                 let under = Combining::Under(binders.clone(), Box::new(how));
-                (Term::reduce(reduce.op, binders, body, span), under)
+                (Term::reduce(reduce.op.clone(), binders, body, span), under)
             }
             _ => (term.clone(), Combining::Kept),
         }

@@ -25,15 +25,20 @@ const MAX_MONOMIALS: usize = 48;
 const MAX_SPLITS: usize = 6;
 
 impl Algebra {
-    pub fn op(self) -> Monoid {
+    pub fn op(&self) -> Monoid {
         match self {
             Algebra::Ring => Monoid::Sum,
-            Algebra::Monoid(op) => op,
+            Algebra::Monoid(op) => op.clone(),
         }
     }
 
+    /// Whether its laws are about values only: finite, defined and free of errors.
+    pub fn is_of_values(&self) -> bool {
+        *self == Algebra::Ring || self.op().declared().is_some()
+    }
+
     /// Whether an element counts once, however often it is there.
-    pub fn is_idempotent(self) -> bool {
+    pub fn is_idempotent(&self) -> bool {
         matches!(self.op(), Monoid::Max | Monoid::Min | Monoid::Any | Monoid::All)
     }
 }
@@ -130,9 +135,9 @@ impl Monomial {
 impl Normal<'_> {
     /// The term as a combination; `None` if it is too large or a factor is not fit for
     /// the algebra.
-    pub(super) fn monomials(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
+    pub(super) fn monomials(&mut self, term: &Term, algebra: &Algebra) -> Option<Read> {
         let mut read = self.read(term, algebra)?;
-        let counts = |at: &usize| algebra != Algebra::Ring || !read.monomials[*at].coefficient.is_zero();
+        let counts = |at: &usize| *algebra != Algebra::Ring || !read.monomials[*at].coefficient.is_zero();
         let keep = (0..read.monomials.len()).filter(counts).collect();
         read = read.restricted(keep);
         if algebra.is_idempotent() {
@@ -150,7 +155,7 @@ impl Normal<'_> {
         left.map(|_| ())
     }
 
-    fn read(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
+    fn read(&mut self, term: &Term, algebra: &Algebra) -> Option<Read> {
         self.spend(1)?;
         match term.form() {
             Form::Reduce(reduce) if reduce.op == algebra.op() => return self.reduction(reduce, algebra),
@@ -160,10 +165,7 @@ impl Normal<'_> {
                 }
             }
             Form::Call(Fun::Scalar(fun), args) => match (fun, args.as_slice(), algebra) {
-                (fun, [a, b], _) if *fun == algebra.op().scalar() => {
-                    let left = self.monomials(a, algebra)?;
-                    return Some(left.joined(self.monomials(b, algebra)?, ReadAs::Both));
-                }
+                (fun, [a, b], _) if algebra.op().scalar() == Some(*fun) => return self.both(a, b, algebra),
                 (Scalar::LogicalAnd, [a, b], Algebra::Monoid(Monoid::Any))
                 | (Scalar::LogicalOr, [a, b], Algebra::Monoid(Monoid::All)) => {
                     if let Some((cond, other)) = self.beside_condition(a, b) {
@@ -174,33 +176,36 @@ impl Normal<'_> {
                         };
                     }
                 }
-                (Scalar::Sub, [a, b], Algebra::Ring) => {
+                (Scalar::Sub, [a, b], &Algebra::Ring) => {
                     let left = self.monomials(a, algebra)?;
                     return Some(left.joined(self.monomials(b, algebra)?.opposite(), ReadAs::Difference));
                 }
-                (Scalar::Neg, [a], Algebra::Ring) => {
+                (Scalar::Neg, [a], &Algebra::Ring) => {
                     let Read { monomials, how } = self.monomials(a, algebra)?.opposite();
                     return Some(Read::of(monomials, ReadAs::Opposite(Box::new(how))));
                 }
                 // What hangs on a condition is split at it before: see `factor`.
-                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, [.., last], Algebra::Ring)
+                (Scalar::Div | Scalar::Reciprocal | Scalar::Exp, [.., last], &Algebra::Ring)
                     if self.field && first_condition(last).is_none() =>
                 {
                     if let Some(read) = self.calculated(term) {
                         return Some(read);
                     }
                 }
-                (Scalar::Exp, [a], Algebra::Ring) if !self.field && term.dtype().is_float() => {
+                (Scalar::Exp, [a], &Algebra::Ring) if !self.field && term.dtype().is_float() => {
                     if let Some(split) = self.exponential(a) {
                         return Some(split);
                     }
                 }
-                (Scalar::Mul, [a, b], Algebra::Ring) => {
+                (Scalar::Mul, [a, b], &Algebra::Ring) => {
                     return self.multiplied(a, b, algebra);
                 }
                 _ => {}
             },
-            Form::Call(Fun::Cast(dtype), args) if algebra == Algebra::Ring => {
+            Form::Call(Fun::Combine(monoid), args) if algebra.op().declared() == Some(monoid) => {
+                return self.both(&args[0], &args[1], algebra);
+            }
+            Form::Call(Fun::Cast(dtype), args) if *algebra == Algebra::Ring => {
                 if let Some(size) = args[0].as_size().filter(|size| divisors(size).is_empty()) {
                     return Some(Read::of(converted(size, *dtype, term.span()), ReadAs::Size));
                 }
@@ -228,7 +233,12 @@ impl Normal<'_> {
         self.factor(term, algebra)
     }
 
-    fn multiplied(&mut self, a: &Term, b: &Term, algebra: Algebra) -> Option<Read> {
+    fn both(&mut self, a: &Term, b: &Term, algebra: &Algebra) -> Option<Read> {
+        let left = self.monomials(a, algebra)?;
+        Some(left.joined(self.monomials(b, algebra)?, ReadAs::Both))
+    }
+
+    fn multiplied(&mut self, a: &Term, b: &Term, algebra: &Algebra) -> Option<Read> {
         let (left, right) = (self.monomials(a, algebra)?, self.monomials(b, algebra)?);
         if left.monomials.len() * right.monomials.len() > MAX_MONOMIALS {
             return None;
@@ -256,7 +266,7 @@ impl Normal<'_> {
         Some(Read::of(vec![Monomial::of(factors)], ReadAs::Exponential(how)))
     }
 
-    fn reduction(&mut self, reduce: &Reduce, algebra: Algebra) -> Option<Read> {
+    fn reduction(&mut self, reduce: &Reduce, algebra: &Algebra) -> Option<Read> {
         let (binders, body) = self.opened(reduce);
         let Read { monomials: inner, how } =
             self.given(ranges(&binders), |normal| normal.monomials(&body, algebra))?;
@@ -280,7 +290,7 @@ impl Normal<'_> {
         pair(a, b).or_else(|| pair(b, a))
     }
 
-    fn branches(&mut self, cond: &Cond, then: &Term, other: &Term, algebra: Algebra) -> Option<Read> {
+    fn branches(&mut self, cond: &Cond, then: &Term, other: &Term, algebra: &Algebra) -> Option<Read> {
         let (mut all, mut readings) = (Vec::new(), [None, None]);
         let cases = [(cond.clone(), then), (cond.clone().negated(), other)];
         for ((guard, branch), reading) in cases.into_iter().zip(&mut readings) {
@@ -300,7 +310,7 @@ impl Normal<'_> {
     }
 
     /// Anything else is one factor, split at the conditions on sizes inside it.
-    fn factor(&mut self, term: &Term, algebra: Algebra) -> Option<Read> {
+    fn factor(&mut self, term: &Term, algebra: &Algebra) -> Option<Read> {
         let mut splits = 0;
         let mut pending = vec![(Vec::new(), term.clone())];
         let mut all = Vec::new();
@@ -325,7 +335,7 @@ impl Normal<'_> {
                 Form::Reduce(_) => self.term(whole),
                 _ => self.inside(whole),
             };
-            if self.field && algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
+            if self.field && *algebra == Algebra::Ring && is_composed(&whole) && !is_composed(term) {
                 let Read { monomials, how } = self.monomials(&whole, algebra)?;
                 return Some(Read::of(monomials, ReadAs::After(Box::new(inner), Box::new(how))));
             }
@@ -347,10 +357,10 @@ impl Normal<'_> {
         Some(Read::of(monomials, ReadAs::Split(readings)))
     }
 
-    /// In a ring a factor must be finite, defined and free of errors, for all symbols
-    /// that satisfy the facts; why it is, where that is asked.
-    fn fit(&self, factor: &Term, algebra: Algebra) -> Option<Option<Tame>> {
-        if algebra == Algebra::Ring { self.tame(factor).map(Some) } else { Some(None) }
+    /// In a ring and a declared monoid a factor must be finite, defined and free of errors,
+    /// for all symbols that satisfy the facts; why it is, where that is asked.
+    fn fit(&self, factor: &Term, algebra: &Algebra) -> Option<Option<Tame>> {
+        if algebra.is_of_values() { self.tame(factor).map(Some) } else { Some(None) }
     }
 
     /// Whether no division in a condition can fail under the facts.

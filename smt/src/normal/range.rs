@@ -38,7 +38,7 @@ impl Normal<'_> {
     pub(super) fn narrowed(
         &mut self,
         monomial: Monomial,
-        algebra: Algebra,
+        algebra: &Algebra,
     ) -> Option<(Vec<Monomial>, Vec<Narrowing>)> {
         let (mut pending, mut done, mut steps) = (vec![monomial], Vec::new(), Vec::new());
         while let Some(monomial) = pending.pop() {
@@ -59,7 +59,7 @@ impl Normal<'_> {
         Some((done, steps))
     }
 
-    fn step(&mut self, monomial: Monomial, algebra: Algebra) -> Step {
+    fn step(&mut self, monomial: Monomial, algebra: &Algebra) -> Step {
         let monomial = match self.guard_step(monomial) {
             Step::Same(monomial) => monomial,
             other => return other,
@@ -114,7 +114,7 @@ impl Normal<'_> {
         &mut self,
         monomial: &Monomial,
         at: usize,
-        algebra: Algebra,
+        algebra: &Algebra,
     ) -> Option<(Rule, Vec<Monomial>)> {
         let Binder { sym, extent } = &monomial.binders[at];
         let others = monomial.binders.iter().enumerate().filter(|(k, _)| *k != at);
@@ -210,7 +210,7 @@ impl Normal<'_> {
     }
 
     /// A copy for each index changes nothing, and there is one.
-    fn is_idle(&mut self, monomial: &Monomial, at: usize, algebra: Algebra) -> bool {
+    fn is_idle(&mut self, monomial: &Monomial, at: usize, algebra: &Algebra) -> bool {
         let Binder { sym, extent } = &monomial.binders[at];
         algebra.is_idempotent()
             && !monomial.factors.iter().any(|f| free_syms(f).contains(sym))

@@ -128,7 +128,7 @@ impl WrittenOut<'_> {
                         self.others.insert(binder.sym.clone(), Size::sym(&syms[0]));
                     }
                 }
-                Term::reduce(*op, list, self.term(body), span)
+                Term::reduce(op.clone(), list, self.term(body), span)
             }
             other => panic!("not in an element: {other:?}"),
         }

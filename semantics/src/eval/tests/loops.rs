@@ -73,7 +73,7 @@ proptest! {
             group.push((axis, over(symbol, extents[axis].clone())));
         }
         let binders = |group: &[(usize, crate::term::Binder)]| group.iter().map(|g| g.1.clone()).collect();
-        let term = comp(binders(&kept), reduce(op, binders(&gone), element));
+        let term = comp(binders(&kept), reduce(op.clone(), binders(&gone), element));
         let out: Vec<usize> = kept.iter().map(|(axis, _)| shape[*axis]).collect();
         let expected = tuples(&out).iter().map(|index| {
             let members = tuples(&shape).into_iter().filter(|full| {
