@@ -36,7 +36,6 @@ pub(super) unsafe fn table(
     // These round within to their dtype, which the functions of f32 do not know.
     let inner =
         dtype.bits() == 16 && matches!(fun, Scalar::FloorDivide | Scalar::TruncDivide | Scalar::Nextafter);
-    // SAFETY: the caller's.
     // The results of tests are narrower than their arguments.
     let takes = dtype.is_float() && !inner && !fun.row().is_test();
     // SAFETY: the caller's.
