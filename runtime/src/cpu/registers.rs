@@ -85,7 +85,11 @@ pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
         let later = nest.passes[at + 1..].iter().flat_map(|pass| pass.before.iter().chain(&pass.code));
         let later: Vec<&Op> = later.chain(&nest.after).collect();
         for op in &pass.code {
-            let Op::Load { buffer: Buffer::Array(old), .. } = op else { continue };
+            let Op::Load { dst, buffer: Buffer::Array(old), .. } = op else { continue };
+            // Reductions take their lanes after the last step.
+            if pass.accumulators.iter().any(|accumulator| accumulator.src == Src::Reg(*dst)) {
+                continue;
+            }
             let same = |op: &Op| match op {
                 Op::Load { buffer, dtype: of, address: from, checks, .. }
                     if *buffer == Buffer::Array(*old) =>

@@ -1,6 +1,6 @@
 //! Scalar expressions of loop nests, shared in one arena.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::{Domain, Scalar, Value, cast};
@@ -250,6 +250,7 @@ impl Arena {
         let (low, high) = self.range(&rest);
         let (low, high) = (low.div_euclid(divisor.into()), high.div_euclid(divisor.into()));
         if low == high
+            && !self.lin_can_fail(&rest)
             && let Ok(whole) = i64::try_from(low)
         {
             return self.sum(&quotient, &Lin::constant(whole), 1);
@@ -261,8 +262,8 @@ impl Arena {
     pub fn minimum(&mut self, a: &Lin, b: &Lin) -> Lin {
         let difference = self.sum(a, b, -1);
         match self.range(&difference) {
-            (_, high) if high <= 0 => a.clone(),
-            (low, _) if low >= 0 => b.clone(),
+            (_, high) if high <= 0 && !self.lin_can_fail(b) => a.clone(),
+            (low, _) if low >= 0 && !self.lin_can_fail(a) => b.clone(),
             _ => Lin::value(self.intern(Node::Min(a.clone(), b.clone()))),
         }
     }
@@ -270,8 +271,8 @@ impl Arena {
     pub fn maximum(&mut self, a: &Lin, b: &Lin) -> Lin {
         let difference = self.sum(a, b, -1);
         match self.range(&difference) {
-            (_, high) if high <= 0 => b.clone(),
-            (low, _) if low >= 0 => a.clone(),
+            (_, high) if high <= 0 && !self.lin_can_fail(a) => b.clone(),
+            (low, _) if low >= 0 && !self.lin_can_fail(b) => a.clone(),
             _ => Lin::value(self.intern(Node::Max(a.clone(), b.clone()))),
         }
     }
@@ -357,7 +358,8 @@ impl Arena {
 
     /// A comparison of indices that their ranges decide.
     fn compare(&mut self, fun: Scalar, a: ExprId, b: ExprId) -> Option<bool> {
-        if !self.is_index(a) || !self.is_index(b) {
+        // What is left out is not checked.
+        if !self.is_index(a) || !self.is_index(b) || self.can_fail(a) || self.can_fail(b) {
             return None;
         }
         let (a, b) = (self.as_lin(a), self.as_lin(b));
@@ -474,6 +476,10 @@ impl Arena {
         found
     }
 
+    fn lin_can_fail(&self, lin: &Lin) -> bool {
+        lin.values().any(|value| self.can_fail(value))
+    }
+
     /// The axes an expression depends on: all but those its reductions run over.
     pub fn free_axes(&self, root: ExprId) -> BTreeSet<Axis> {
         let mut memo: HashMap<ExprId, BTreeSet<Axis>> = HashMap::new();
@@ -542,8 +548,9 @@ impl Arena {
                 let index: Vec<Lin> = index.iter().map(|lin| self.rewrite_lin(lin, by)).collect();
                 match by.loads.get(&array) {
                     Some(Inlined { axes, body }) => {
-                        let axes = axes.iter().copied().zip(index).collect();
-                        self.rewrite(*body, &mut Rewrite { axes, ..Rewrite::default() })
+                        let axes = axes.iter().copied().zip(index.iter().cloned()).collect();
+                        let element = self.rewrite(*body, &mut Rewrite { axes, ..Rewrite::default() });
+                        self.with_checks(element, &index)
                     }
                     None => self.intern(Node::Load { array, dtype, index }),
                 }
@@ -561,6 +568,30 @@ impl Arena {
                 self.require(cond, then, site)
             }
         }
+    }
+
+    /// The element at an index, with those checks of the index that it does not depend on: of
+    /// an axis that is expanded, or that has one entry.
+    pub fn with_checks(&mut self, element: ExprId, index: &[Lin]) -> ExprId {
+        let mut checks = BTreeMap::new();
+        for value in index.iter().flat_map(Lin::values) {
+            self.walk(value, &mut |id| {
+                if let Node::Checked { site, .. } = self.node(id) {
+                    checks.insert(id, *site);
+                }
+            });
+        }
+        if checks.is_empty() {
+            return element;
+        }
+        self.walk(element, &mut |id| {
+            checks.remove(&id);
+        });
+        checks.into_iter().fold(element, |element, (check, site)| {
+            let (index, zero) = (self.index(Lin::value(check)), self.index(Lin::constant(0)));
+            let inside = self.call(Scalar::Ge, DType::I64, vec![index, zero], None);
+            self.require(inside, element, site)
+        })
     }
 
     pub fn require(&mut self, cond: ExprId, then: ExprId, site: SiteId) -> ExprId {

@@ -524,7 +524,8 @@ impl Lowering {
             let site = self.site(SiteKind::Index { axis, extent }, span);
             inside.push(self.arena.checked(lin, extent, site));
         }
-        self.element_inside(tensor, &inside, span)
+        let element = self.element_inside(tensor, &inside, span)?;
+        Ok(self.arena.with_checks(element, &inside))
     }
 
     fn element_inside(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {
