@@ -499,6 +499,10 @@ impl<'a> Compiler<'a> {
                 let under = if self.fails(then) { Some(self.and(mask, cond, place)) } else { None };
                 self.emit(then, place, under)
             }
+            Node::After { first, then } => {
+                self.emit(first, place, mask);
+                self.emit(then, place, mask)
+            }
             Node::Reduce { .. } => unreachable!("invariant: reductions stand at the top of definitions"),
         }
     }

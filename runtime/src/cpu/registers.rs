@@ -86,7 +86,7 @@ pub fn in_place(nest: &Nest) -> Vec<(ArrayId, ArrayId)> {
         let later: Vec<&Op> = later.chain(&nest.after).collect();
         for op in &pass.code {
             let Op::Load { dst, buffer: Buffer::Array(old), .. } = op else { continue };
-            // Reductions take their lanes after the last step.
+            // What is reduced is looked at after the write.
             if pass.accumulators.iter().any(|accumulator| accumulator.src == Src::Reg(*dst)) {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Scalar expressions of loop nests, shared in one arena.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::{Domain, Scalar, Value, cast};
@@ -99,6 +99,11 @@ pub enum Node {
         then: ExprId,
         site: SiteId,
     },
+    /// `then`; the first is computed, too, since it can fail.
+    After {
+        first: ExprId,
+        then: ExprId,
+    },
 }
 
 /// Expressions and axes of one program; equal expressions are one.
@@ -153,7 +158,9 @@ impl Arena {
             }
             Node::Call { dtype, .. } => *dtype,
             Node::Cast { to, .. } => *to,
-            Node::Select { then, .. } | Node::Require { then, .. } => self.dtype(*then),
+            Node::Select { then, .. } | Node::Require { then, .. } | Node::After { then, .. } => {
+                self.dtype(*then)
+            }
             Node::Reduce { body, .. } => self.dtype(*body),
         };
         let id = ExprId(self.nodes.len() as u32);
@@ -250,7 +257,6 @@ impl Arena {
         let (low, high) = self.range(&rest);
         let (low, high) = (low.div_euclid(divisor.into()), high.div_euclid(divisor.into()));
         if low == high
-            && !self.lin_can_fail(&rest)
             && let Ok(whole) = i64::try_from(low)
         {
             return self.sum(&quotient, &Lin::constant(whole), 1);
@@ -262,8 +268,8 @@ impl Arena {
     pub fn minimum(&mut self, a: &Lin, b: &Lin) -> Lin {
         let difference = self.sum(a, b, -1);
         match self.range(&difference) {
-            (_, high) if high <= 0 && !self.lin_can_fail(b) => a.clone(),
-            (low, _) if low >= 0 && !self.lin_can_fail(a) => b.clone(),
+            (_, high) if high <= 0 => a.clone(),
+            (low, _) if low >= 0 => b.clone(),
             _ => Lin::value(self.intern(Node::Min(a.clone(), b.clone()))),
         }
     }
@@ -271,8 +277,8 @@ impl Arena {
     pub fn maximum(&mut self, a: &Lin, b: &Lin) -> Lin {
         let difference = self.sum(a, b, -1);
         match self.range(&difference) {
-            (_, high) if high <= 0 && !self.lin_can_fail(a) => b.clone(),
-            (low, _) if low >= 0 && !self.lin_can_fail(b) => a.clone(),
+            (_, high) if high <= 0 => b.clone(),
+            (low, _) if low >= 0 => a.clone(),
             _ => Lin::value(self.intern(Node::Max(a.clone(), b.clone()))),
         }
     }
@@ -358,8 +364,7 @@ impl Arena {
 
     /// A comparison of indices that their ranges decide.
     fn compare(&mut self, fun: Scalar, a: ExprId, b: ExprId) -> Option<bool> {
-        // What is left out is not checked.
-        if !self.is_index(a) || !self.is_index(b) || self.can_fail(a) || self.can_fail(b) {
+        if !self.is_index(a) || !self.is_index(b) {
             return None;
         }
         let (a, b) = (self.as_lin(a), self.as_lin(b));
@@ -447,6 +452,7 @@ impl Arena {
                 axes.iter().flat_map(|(_, extent)| extent.values()).chain([*body]).collect()
             }
             Node::Require { cond, then, .. } => vec![*cond, *then],
+            Node::After { first, then } => vec![*first, *then],
         }
     }
 
@@ -474,10 +480,6 @@ impl Arena {
             );
         });
         found
-    }
-
-    fn lin_can_fail(&self, lin: &Lin) -> bool {
-        lin.values().any(|value| self.can_fail(value))
     }
 
     /// The axes an expression depends on: all but those its reductions run over.
@@ -548,9 +550,9 @@ impl Arena {
                 let index: Vec<Lin> = index.iter().map(|lin| self.rewrite_lin(lin, by)).collect();
                 match by.loads.get(&array) {
                     Some(Inlined { axes, body }) => {
-                        let axes = axes.iter().copied().zip(index.iter().cloned()).collect();
-                        let element = self.rewrite(*body, &mut Rewrite { axes, ..Rewrite::default() });
-                        self.with_checks(element, &index)
+                        let by_axis = axes.iter().copied().zip(index.iter().cloned()).collect();
+                        let element = self.rewrite(*body, &mut Rewrite::axes(by_axis));
+                        self.keeping(&index, element)
                     }
                     None => self.intern(Node::Load { array, dtype, index }),
                 }
@@ -567,31 +569,39 @@ impl Arena {
                 let (cond, then) = (by.done[&cond], by.done[&then]);
                 self.require(cond, then, site)
             }
+            Node::After { first, then } => self.after(by.done[&first], by.done[&then]),
         }
     }
 
-    /// The element at an index, with those checks of the index that it does not depend on: of
-    /// an axis that is expanded, or that has one entry.
-    pub fn with_checks(&mut self, element: ExprId, index: &[Lin]) -> ExprId {
-        let mut checks = BTreeMap::new();
-        for value in index.iter().flat_map(Lin::values) {
-            self.walk(value, &mut |id| {
-                if let Node::Checked { site, .. } = self.node(id) {
-                    checks.insert(id, *site);
+    /// The element with the checks of its index that it does not make anyway.
+    pub fn keeping(&mut self, index: &[Lin], element: ExprId) -> ExprId {
+        let checks = index.iter().flat_map(Lin::values).collect::<Vec<_>>();
+        checks.into_iter().fold(element, |element, check| self.after(check, element))
+    }
+
+    fn after(&mut self, first: ExprId, then: ExprId) -> ExprId {
+        if !self.can_fail(first) || self.always_computes(then, first) {
+            return then;
+        }
+        self.intern(Node::After { first, then })
+    }
+
+    /// Whether `wanted` is computed with `root`, whatever branches are taken.
+    fn always_computes(&self, root: ExprId, wanted: ExprId) -> bool {
+        let (mut seen, mut stack) = (BTreeSet::new(), vec![root]);
+        while let Some(id) = stack.pop() {
+            if id == wanted {
+                return true;
+            }
+            if seen.insert(id) {
+                match self.node(id) {
+                    Node::Select { cond, .. } => stack.push(*cond),
+                    Node::Reduce { .. } => {}
+                    _ => stack.extend(self.children(id)),
                 }
-            });
+            }
         }
-        if checks.is_empty() {
-            return element;
-        }
-        self.walk(element, &mut |id| {
-            checks.remove(&id);
-        });
-        checks.into_iter().fold(element, |element, (check, site)| {
-            let (index, zero) = (self.index(Lin::value(check)), self.index(Lin::constant(0)));
-            let inside = self.call(Scalar::Ge, DType::I64, vec![index, zero], None);
-            self.require(inside, element, site)
-        })
+        false
     }
 
     pub fn require(&mut self, cond: ExprId, then: ExprId, site: SiteId) -> ExprId {

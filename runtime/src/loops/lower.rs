@@ -525,7 +525,7 @@ impl Lowering {
             inside.push(self.arena.checked(lin, extent, site));
         }
         let element = self.element_inside(tensor, &inside, span)?;
-        Ok(self.arena.with_checks(element, &inside))
+        Ok(self.arena.keeping(&inside, element))
     }
 
     fn element_inside(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {
