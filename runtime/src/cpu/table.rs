@@ -36,8 +36,10 @@ pub(super) unsafe fn table(
     // These round within to their dtype, which the functions of f32 do not know.
     let inner =
         dtype.bits() == 16 && matches!(fun, Scalar::FloorDivide | Scalar::TruncDivide | Scalar::Nextafter);
+    // Bools are narrower than what they are made of, which would not fit where they go.
+    let floats = dtype.is_float() && !fun.row().is_test();
     // SAFETY: the caller's.
-    let done = dtype.is_float() && !inner && unsafe { elementary(m.own(dst), fun, dtype, &blocks, count) };
+    let done = floats && !inner && unsafe { elementary(m.own(dst), fun, dtype, &blocks, count) };
     if !done {
         // SAFETY: the caller's.
         unsafe { lane_by_lane(m, dst, fun, dtype, &blocks, count, (site, mask, lanes)) };
