@@ -256,7 +256,7 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
                 m.set(*dst, a.uniform);
             }
             Op::Table { dst, fun, dtype, args, site, mask } => {
-                table(m, *dst, *fun, *dtype, args, *site, *mask, lanes);
+                table(m, *dst, *fun, *dtype, args, (*site, *mask), lanes);
             }
             Op::Save { slot, lane, src } => {
                 let value = m.source(*src);

@@ -201,26 +201,22 @@ fn in_rows(nest: &Nest, scores: ArrayId, weights: ArrayId, rows: usize, columns:
     let mut written = false;
     let code = nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
     for op in code {
-        match op {
-            Op::Load { buffer, address, checks, .. } if own(buffer) => {
-                if address.base != 0
-                    || address.factors != strides
-                    || !address.slots.is_empty()
-                    || !checks.is_empty()
-                {
-                    return false;
-                }
-            }
-            Op::Store { buffer, address, .. } if own(buffer) => {
-                written |= *buffer == Buffer::Array(weights);
-                if address.base != 0 || address.factors != strides || !address.slots.is_empty() {
-                    return false;
-                }
-            }
-            // Other results would have to be complete.
-            Op::Store { buffer: Buffer::Array(_), .. } => return false,
+        let (buffer, address, plain) = match op {
+            Op::Load { buffer, address, checks, .. } => (buffer, address, checks.is_empty()),
+            Op::Store { buffer, address, .. } | Op::Into { buffer, address, .. } => (buffer, address, true),
             Op::Gather { buffer, .. } if own(buffer) => return false,
-            _ => {}
+            _ => continue,
+        };
+        if let (Op::Store { .. }, Buffer::Array(array)) = (op, buffer) {
+            // Other results would have to be complete.
+            if *array != weights {
+                return false;
+            }
+            written = true;
+        }
+        let along = address.base == 0 && address.factors == strides && address.slots.is_empty();
+        if own(buffer) && !(along && plain) {
+            return false;
         }
     }
     written

@@ -12,6 +12,7 @@ use crate::loops::{
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
+use super::primitive::{binary, unary, wide};
 use super::registers;
 
 /// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
@@ -52,6 +53,9 @@ enum Home {
     },
 }
 
+/// What an expression is worth under a mask, in one piece of code.
+type Known = HashMap<(ExprId, Option<Src>), Src>;
+
 struct Compiler<'a> {
     nests: &'a Nests,
     kernel: &'a Kernel,
@@ -70,7 +74,7 @@ struct Compiler<'a> {
     hoisted: HashMap<ExprId, Slot>,
     homes: HashMap<ArrayId, Home>,
     /// Values of the code that is being written.
-    known: HashMap<(usize, bool), HashMap<(ExprId, Option<Src>), Src>>,
+    known: HashMap<(usize, bool), Known>,
     next_register: u16,
     rows: Vec<Lane>,
     varying: HashMap<ExprId, bool>,
@@ -595,11 +599,12 @@ impl<'a> Compiler<'a> {
         address.base = lin.base;
         for (atom, factor) in &lin.terms {
             match atom {
-                Atom::Axis(axis) => match self.dim(*axis) {
-                    Some(at) => address.factors[at] += factor,
-                    // An axis with one index.
-                    None => {}
-                },
+                Atom::Axis(axis) => {
+                    // An axis that is no dimension has one index.
+                    if let Some(at) = self.dim(*axis) {
+                        address.factors[at] += factor;
+                    }
+                }
                 Atom::Value(value) => {
                     let slot = self.once(*value, place, mask)?;
                     address.slots.push((slot, *factor));
@@ -725,64 +730,4 @@ impl<'a> Compiler<'a> {
         self.push(place, Op::Table { dst, fun, dtype, args, site, mask });
         Src::Reg(dst)
     }
-}
-
-/// The dtype that holds all values of the lanes.
-fn wide(dtype: DType) -> DType {
-    match Lane::of(dtype) {
-        Lane::F32 => DType::F32,
-        Lane::F64 => DType::F64,
-        Lane::I32 => DType::I32,
-        Lane::I64 => DType::I64,
-        Lane::Bool => DType::Bool,
-    }
-}
-
-fn unary(fun: Scalar, dtype: DType) -> Option<Unary> {
-    let float = dtype.is_float();
-    Some(match fun {
-        Scalar::Neg if dtype != DType::Bool => Unary::Neg,
-        Scalar::Abs if dtype != DType::Bool => Unary::Abs,
-        Scalar::Sqrt if float => Unary::Sqrt,
-        Scalar::Reciprocal if float => Unary::Reciprocal,
-        Scalar::Floor if float => Unary::Floor,
-        Scalar::Ceil if float => Unary::Ceil,
-        Scalar::Round if float => Unary::Round,
-        Scalar::Trunc if float => Unary::Trunc,
-        Scalar::Isnan if float => Unary::Isnan,
-        Scalar::Isinf if float => Unary::Isinf,
-        Scalar::Isfinite if float => Unary::Isfinite,
-        Scalar::LogicalNot => Unary::Not,
-        Scalar::BitwiseNot => Unary::Not,
-        _ => return None,
-    })
-}
-
-fn binary(fun: Scalar, dtype: DType) -> Option<Binary> {
-    let (bool, float) = (dtype == DType::Bool, dtype.is_float());
-    Some(match fun {
-        Scalar::Add if bool => Binary::Or,
-        Scalar::Mul if bool => Binary::And,
-        Scalar::Maximum if bool => Binary::Or,
-        Scalar::Minimum if bool => Binary::And,
-        Scalar::Add => Binary::Add,
-        Scalar::Sub if !bool => Binary::Sub,
-        Scalar::Mul => Binary::Mul,
-        Scalar::Div if float => Binary::Div,
-        Scalar::Maximum => Binary::Maximum,
-        Scalar::Minimum => Binary::Minimum,
-        Scalar::LogicalAnd => Binary::And,
-        Scalar::LogicalOr => Binary::Or,
-        Scalar::LogicalXor => Binary::Xor,
-        Scalar::BitwiseAnd => Binary::And,
-        Scalar::BitwiseOr => Binary::Or,
-        Scalar::BitwiseXor => Binary::Xor,
-        Scalar::Eq => Binary::Eq,
-        Scalar::Ne => Binary::Ne,
-        Scalar::Lt => Binary::Lt,
-        Scalar::Le => Binary::Le,
-        Scalar::Gt => Binary::Gt,
-        Scalar::Ge => Binary::Ge,
-        _ => return None,
-    })
 }

@@ -19,6 +19,7 @@ pub mod math;
 pub(crate) mod memory;
 mod pass;
 mod pool;
+mod primitive;
 mod product;
 mod registers;
 mod run;

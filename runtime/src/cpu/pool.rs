@@ -162,13 +162,17 @@ fn wait_for_work(shared: &Shared) {
 mod tests {
     use super::*;
 
+    fn add_one(count: &AtomicUsize) {
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+
     #[test]
     fn each_task_is_done_once() {
         for threads in [1, 2, 5] {
             let pool = Pool::new(threads);
             for tasks in [0, 1, 2, 3, 100, 1000] {
                 let counts: Vec<AtomicUsize> = (0..tasks).map(|_| AtomicUsize::new(0)).collect();
-                pool.run(tasks, &|task| drop(counts[task].fetch_add(1, Ordering::Relaxed)));
+                pool.run(tasks, &|task| add_one(&counts[task]));
                 assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
         }
@@ -177,7 +181,7 @@ mod tests {
     #[test]
     fn a_job_inside_a_job_is_done_too() {
         let (pool, count) = (Pool::new(3), AtomicUsize::new(0));
-        pool.run(4, &|_| pool.run(5, &|_| drop(count.fetch_add(1, Ordering::Relaxed))));
+        pool.run(4, &|_| pool.run(5, &|_| add_one(&count)));
         assert_eq!(count.load(Ordering::Relaxed), 20);
     }
 
@@ -189,7 +193,7 @@ mod tests {
         }));
         assert!(panic.is_err());
         let count = AtomicUsize::new(0);
-        pool.run(10, &|_| drop(count.fetch_add(1, Ordering::Relaxed)));
+        pool.run(10, &|_| add_one(&count));
         assert_eq!(count.load(Ordering::Relaxed), 10);
     }
 }

@@ -164,7 +164,7 @@ impl Product {
             // SAFETY: the caller's room has all blocks.
             let block = unsafe { packed.add(start * padded) };
             for strip in 0..columns.div_ceil(width) {
-                self.pack_right(arrays, z, 0, columns, strip, &depth, block);
+                self.pack_right(arrays, z, (0, columns), strip, &depth, block);
             }
         }
     }
@@ -190,16 +190,9 @@ impl Product {
             let block = unsafe { packed.add(start * padded) };
             for row in rows.clone().step_by(ROWS) {
                 let range = row..(row + ROWS).min(rows.end);
-                self.task::<T>(
-                    arrays,
-                    z,
-                    range,
-                    (0, columns),
-                    (0, self.columns()),
-                    &depth,
-                    (block, whole),
-                    &sums,
-                );
+                let (columns, packed, depth) = ((0, columns), (0, self.columns()), depth.clone());
+                let part = Part { z, rows: range, columns, packed, depth };
+                self.task::<T>(arrays, part, (block, whole), &sums);
             }
         }
         sums.finish(self, arrays, z, rows, 0..columns);
@@ -227,7 +220,7 @@ impl Product {
                 let together = 8;
                 pool.run(strips.div_ceil(together), &|task| {
                     for strip in task * together..((task + 1) * together).min(strips) {
-                        self.pack_right(arrays, z, first, end, strip, &depth, shared.pointer());
+                        self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
                     }
                 });
                 let (down, across) = (rows.div_ceil(ROWS), (end - first).div_ceil(TASK_COLUMNS));
@@ -235,16 +228,9 @@ impl Product {
                     let (row, column) = ((task / across) * ROWS, first + (task % across) * TASK_COLUMNS);
                     let range = row..(row + ROWS).min(rows);
                     let own = (column, (column + TASK_COLUMNS).min(end));
-                    self.task::<T>(
-                        arrays,
-                        z,
-                        range,
-                        own,
-                        (first, end),
-                        &depth,
-                        (shared.pointer(), depth.len()),
-                        &sums,
-                    );
+                    let part =
+                        Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
+                    self.task::<T>(arrays, part, (shared.pointer(), depth.len()), &sums);
                 });
             }
         }
@@ -253,13 +239,11 @@ impl Product {
 
     /// Packs a strip of columns of the right operand: column by column within an index
     /// of the inner axis, zeros beyond the last.
-    #[allow(clippy::too_many_arguments)]
     fn pack_right<T: Element>(
         &self,
         arrays: Arrays,
         z: usize,
-        first: usize,
-        end: usize,
+        (first, end): (usize, usize),
         strip: usize,
         depth: &std::ops::Range<usize>,
         packed: *mut T,
@@ -274,18 +258,14 @@ impl Product {
     }
 
     /// Adds the products of a block of rows and some columns to the sums.
-    #[allow(clippy::too_many_arguments)]
     fn task<T: Element>(
         &self,
         arrays: Arrays,
-        z: usize,
-        rows: std::ops::Range<usize>,
-        (from, to): (usize, usize),
-        (first, end): (usize, usize),
-        depth: &std::ops::Range<usize>,
+        part: Part,
         (packed, packed_deep): (*const T, usize),
         sums: &Sums<T>,
     ) {
+        let Part { z, rows, columns: (from, to), packed: (first, end), depth } = part;
         let (height, width, deep) = (tile::ROWS, tile::columns::<T>(), depth.len());
         let strips = rows.len().div_ceil(height);
         T::with_room(strips * height * deep, |left| {
@@ -306,11 +286,21 @@ impl Product {
                     let count = (height.min(rows.end - start), width.min(end - column));
                     let left = &left[strip * height * deep..(strip + 1) * height * deep];
                     // SAFETY: the tile lies within the sums, and no other task has it.
-                    unsafe { sums.add(deep, left, right, start, column, count, depth.start == 0) };
+                    unsafe { sums.add(deep, (left, right), (start, column), count, depth.start == 0) };
                 }
             }
         });
     }
+}
+
+/// What one task multiplies.
+struct Part {
+    z: usize,
+    rows: std::ops::Range<usize>,
+    columns: (usize, usize),
+    /// The columns that the packed block holds.
+    packed: (usize, usize),
+    depth: std::ops::Range<usize>,
 }
 
 /// A pointer that tasks share.
@@ -432,14 +422,11 @@ impl<T: Element> Sums<T> {
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     unsafe fn add(
         &self,
         deep: usize,
-        left: &[T],
-        right: &[T],
-        row: usize,
-        column: usize,
+        (left, right): (&[T], &[T]),
+        (row, column): (usize, usize),
         count: (usize, usize),
         first: bool,
     ) {

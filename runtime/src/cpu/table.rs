@@ -19,15 +19,13 @@ pub(super) unsafe fn map1_done(dst: *mut u8, a: Block, count: usize, f: impl Fn(
 }
 
 /// A function of the scalar table: those of floats to floats are the backend's own.
-#[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn table(
     m: &mut Machine,
     dst: u16,
     fun: Scalar,
     dtype: DType,
     args: &[Src],
-    site: Option<SiteId>,
-    mask: Option<Src>,
+    (site, mask): (Option<SiteId>, Option<Src>),
     lanes: usize,
 ) {
     let blocks: Vec<Block> = args.iter().map(|arg| m.source(*arg)).collect();

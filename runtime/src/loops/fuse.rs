@@ -321,8 +321,8 @@ fn is_vertical(nests: &Nests, def: &Def) -> bool {
         return false;
     }
     let wide = |axis: &Axis| arena.axis_extent(*axis) != 1;
-    let Some(lane) = def.axes.iter().copied().filter(wide).next_back() else { return false };
-    let Some(along) = axes.iter().map(|(axis, _)| *axis).filter(wide).next_back() else { return false };
+    let Some(lane) = def.axes.iter().copied().rfind(wide) else { return false };
+    let Some(along) = axes.iter().map(|(axis, _)| *axis).rfind(wide) else { return false };
     let (lanes, length) = (arena.axis_extent(lane), arena.axis_extent(along));
     // Loads that jump are worst; then loads that run along count.
     let (mut jumps_by_lane, mut jumps_along, mut for_lane, mut for_along) = (0, 0, 0, 0);

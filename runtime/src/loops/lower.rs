@@ -529,11 +529,11 @@ impl Lowering {
             let site = self.site(SiteKind::Index { axis, extent }, span);
             inside.push(self.arena.checked(lin, extent, site));
         }
-        let element = self.element_inside(tensor, &inside, span)?;
+        let element = self.element_inside(tensor, &inside)?;
         Ok(self.arena.keeping(&inside, element))
     }
 
-    fn element_inside(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {
+    fn element_inside(&mut self, tensor: &Rc<Tensor>, index: &[Lin]) -> Res<ExprId> {
         match &tensor.source {
             Source::Array { array, before } => {
                 let index = before.iter().chain(index).cloned().collect();
@@ -549,9 +549,9 @@ impl Lowering {
             }
             Source::If { cond, then, otherwise } => {
                 let (then, otherwise) = (then.clone(), otherwise.clone());
-                let then = self.under(*cond, |l| l.element_inside(&then, index, span))?;
+                let then = self.under(*cond, |l| l.element_inside(&then, index))?;
                 let not = self.not(*cond);
-                let otherwise = self.under(not, |l| l.element_inside(&otherwise, index, span))?;
+                let otherwise = self.under(not, |l| l.element_inside(&otherwise, index))?;
                 Ok(self.arena.select(*cond, then, otherwise))
             }
         }
@@ -575,10 +575,10 @@ impl Lowering {
         let taken = self.under(cond, |l| l.term(then, env))?;
         let not = self.not(cond);
         let left = self.under(not, |l| l.term(otherwise, env))?;
-        self.choose(cond, &taken, &left, then.span())
+        self.choose(cond, &taken, &left)
     }
 
-    fn choose(&mut self, cond: ExprId, then: &Val, otherwise: &Val, span: Span) -> Res<Val> {
+    fn choose(&mut self, cond: ExprId, then: &Val, otherwise: &Val) -> Res<Val> {
         match (then, otherwise) {
             (Val::Tensor(a), Val::Tensor(b)) => {
                 let source = Source::If { cond, then: a.clone(), otherwise: b.clone() };
@@ -586,7 +586,7 @@ impl Lowering {
             }
             (Val::Tuple(a), Val::Tuple(b)) => {
                 let parts: Res<Vec<Val>> =
-                    a.iter().zip(b.iter()).map(|(a, b)| self.choose(cond, a, b, span)).collect();
+                    a.iter().zip(b.iter()).map(|(a, b)| self.choose(cond, a, b)).collect();
                 Ok(Val::Tuple(Rc::new(parts?)))
             }
             (Val::Size(a), Val::Size(b)) if a == b => Ok(Val::Size(a.clone())),
