@@ -13,3 +13,4 @@ mod nearest;
 mod project;
 mod report;
 mod second;
+pub mod workloads;

@@ -2,28 +2,20 @@
 //!
 //! It reads a command a line from standard input and answers each with a line of JSON:
 //! `list` with the names of the workloads, `run NAME SECONDS` with pairs of wall and
-//! processor seconds, one a call, for about as long, `quit` ends it. `check NAME` says how
-//! far the result is from that of the reference evaluator, on small arguments. Each
-//! workload is a function of `workloads.rtl`, parsed, typed, planned and run as `rtv run
+//! processor seconds, one a call, for about as long, `quit` ends it; `describe NAME` shows
+//! the kernels. Each workload is a function of `benches/workloads.rtl`, parsed, typed, planned and run as `rtv run
 //! --backend cpu` does it; `RTV_THREADS` says how many threads run it.
 
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use rtv_grammar::lower::{Given, Lower};
+use rtv::workloads;
 use rtv_proofs::Module;
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::{Backend, Prepared};
 use rtv_runtime::cpu::Cpu;
-use rtv_runtime::random::Stream;
-use rtv_runtime::spec::{Argument, Setting};
-use rtv_semantics::diag::{FileId, Span};
-use rtv_semantics::dtype::DType;
-use rtv_semantics::scalar::Domain;
-use rtv_semantics::size::Size;
-use rtv_semantics::types::TensorType;
 
-/// Name, function, arguments (`normal(..)` is `randn`, `below N (..)` whole numbers).
+/// Name, function and arguments of each.
 const WORKLOADS: [(&str, &str, &[&str]); 24] = [
     ("gelu", "gelu_tanh", &["f32 1024 4096"]),
     ("softmax", "softmax_rows", &["f32 512 4096"]),
@@ -67,9 +59,7 @@ struct Ready {
 }
 
 fn main() {
-    let text = include_str!("../../benches/workloads.rtl");
-    let file = FileId(0);
-    let (module, _) = Module::new(file, rtv_grammar::parse(file, text));
+    let module = workloads::module();
     let mut ready: Vec<(&str, Ready)> = Vec::new();
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -140,36 +130,8 @@ fn processor_seconds() -> f64 {
 }
 
 fn prepare(module: &Module, function: &str, shapes: &[&str]) -> Ready {
-    let arguments: Vec<Array> =
-        shapes.iter().enumerate().map(|(at, shape)| argument(shape, at as u64)).collect();
-    let given: Vec<Given> = arguments
-        .iter()
-        .map(|array| {
-            let shape = array.shape.iter().map(|extent| Size::from(*extent as i64)).collect();
-            Given::Tensor(TensorType::new(array.dtype, shape))
-        })
-        .collect();
-    let mut lower = Lower::new(&module.defs, &rtv_semantics::guess::Guessing);
-    let call = lower.outer_call(function, &given, &[], Span::default());
-    let call = call.unwrap_or_else(|| panic!("{function}: {:?}", lower.take_diagnostics()));
+    let (call, arguments) = workloads::call(module, function, shapes);
     let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
     let program = Cpu.prepare(&call.term, &decls).unwrap_or_else(|fault| panic!("{function}: {fault}"));
     Ready { program, arguments }
-}
-
-/// `f32 2 3`: normal numbers; `i64<10 5`: whole numbers below 10.
-fn argument(text: &str, number: u64) -> Array {
-    let mut words = text.split_whitespace();
-    let head = words.next().expect("a dtype");
-    let dims: Vec<&str> = words.collect();
-    let (dtype, generator) = match head.split_once('<') {
-        Some((dtype, below)) => (dtype, format!("randint(0, {below}, [{}])", dims.join(", "))),
-        None if head.starts_with('i') => (head, format!("randint(-99, 99, [{}])", dims.join(", "))),
-        None => (head, format!("randn({})", dims.join(", "))),
-    };
-    let argument = Argument::parse(&format!("x={generator}")).expect("a generator");
-    let dtype = DType::from_name(dtype);
-    let setting = Setting { dtype, domain: Domain::Ieee, stream: Stream { seed: 0, number } };
-    let tensor = argument.tensor(&setting).expect("an argument");
-    Array::from_tensor(&tensor).expect("IEEE elements")
 }

@@ -40,8 +40,14 @@ impl Folder {
 
     /// Runs the program here.
     pub fn run(&self, args: &[&str]) -> Run {
+        self.run_with(args, &[])
+    }
+
+    /// Runs the program here, with variables in its environment.
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rtv"));
-        Run::from(command.args(args).current_dir(&self.0).output().expect("rtv starts"))
+        let command = command.args(args).envs(variables.iter().copied()).current_dir(&self.0);
+        Run::from(command.output().expect("rtv starts"))
     }
 }
 

@@ -9,6 +9,7 @@ mod cache;
 mod certificates;
 mod cli;
 mod conform;
+mod cpu;
 mod crosscheck;
 mod elementary;
 mod facets;

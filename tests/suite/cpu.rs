@@ -1,0 +1,165 @@
+//! The CPU backend on programs of some size: equal bytes whatever runs them, and values near
+//! those of the reference.
+
+use rtv::workloads;
+use rtv_grammar::lower::OuterCall;
+use rtv_runtime::array::Array;
+use rtv_runtime::backend::Output;
+use rtv_runtime::cpu::{Pool, Program};
+use rtv_semantics::dtype::DType;
+use rtv_semantics::eval::{Datum, Env, Limits, eval};
+use rtv_semantics::scalar::Domain;
+use rtv_semantics::tensor::Tensor;
+
+use crate::folder::Folder;
+
+/// Runs for each number of threads.
+const RUNS: usize = 20;
+
+/// Functions of `benches/workloads.rtl`, at sizes past one block, one chunk or one tile.
+const LARGE: [(&str, &[&str]); 18] = [
+    ("gelu_tanh", &["f32 37 1500"]),
+    ("softmax_rows", &["f32 70 2100"]),
+    ("softmax_rows", &["f32 300 16"]),
+    ("layernorm", &["f32 65 1030", "f32 1030", "f32 1030"]),
+    ("chain", &["f32 300001", "f32 300001"]),
+    ("rowsum", &["f32 33 5000"]),
+    ("colsum", &["f32 700 1100"]),
+    ("transpose_add", &["f32 130 270", "f32 270 130"]),
+    ("product", &["f32 150 300", "f32 300 170"]),
+    ("product", &["f64 61 270", "f64 270 45"]),
+    ("product", &["bf16 40 300", "bf16 300 33"]),
+    ("product", &["i32 70 65", "i32 65 50"]),
+    ("product", &["f32 1 3000", "f32 3000 40"]),
+    ("bmm_", &["f32 6 33 40", "f32 6 40 50"]),
+    ("attn", &["f32 1 3 130 32", "f32 1 3 130 32", "f32 1 3 130 32"]),
+    ("attn_causal", &["f32 1 3 200 32", "f32 1 3 200 32", "f32 1 3 200 32"]),
+    ("mlp_train", &["f32 50 70", "f32 70", "f32 70 10", "f32 10", "f32 33 50", "i64<10 33"]),
+    ("xent", &["f32 20 3000", "i64<3000 20"]),
+];
+
+/// Smaller ones, for the reference.
+const SMALL: [(&str, &[&str]); 13] = [
+    ("gelu_tanh", &["f32 3 40"]),
+    ("softmax_rows", &["f32 5 70"]),
+    ("softmax_rows", &["f32 40 7"]),
+    ("layernorm", &["f32 5 70", "f32 70", "f32 70"]),
+    ("rowsum", &["f32 3 1500"]),
+    ("colsum", &["f32 300 20"]),
+    ("transpose_add", &["f32 20 37", "f32 37 20"]),
+    ("product", &["f32 13 40", "f32 40 35"]),
+    ("product_nt", &["f32 13 40", "f32 35 40"]),
+    ("product_tn", &["f32 40 13", "f32 40 35"]),
+    ("attn_causal", &["f32 1 2 33 8", "f32 1 2 33 8", "f32 1 2 33 8"]),
+    ("conv", &["f32 2 3 9 11", "f32 4 3 3 3"]),
+    ("xent", &["f32 6 50", "i64<50 6"]),
+];
+
+fn program(call: &OuterCall, arguments: &[Array]) -> Program {
+    let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+    Program::new(&call.term, &decls).expect("the CPU takes the program")
+}
+
+fn arrays(output: Output, into: &mut Vec<Array>) {
+    match output {
+        Output::Array(array) => into.push(array),
+        Output::Size(_) => {}
+        Output::Tuple(parts) => parts.into_iter().for_each(|part| arrays(part, into)),
+    }
+}
+
+fn results(output: Output) -> Vec<Array> {
+    let mut found = Vec::new();
+    arrays(output, &mut found);
+    found
+}
+
+#[test]
+fn bytes_do_not_depend_on_threads() {
+    let module = workloads::module();
+    let pools = [Pool::new(1), Pool::new(2), Pool::new(3)];
+    for (function, shapes) in LARGE {
+        let (call, arguments) = workloads::call(&module, function, shapes);
+        let program = program(&call, &arguments);
+        let first: Vec<Vec<u8>> = results(program.run_on(&arguments, &pools[0]).expect("it runs"))
+            .iter()
+            .map(|array| array.bytes().to_vec())
+            .collect();
+        for pool in &pools {
+            for run in 0..RUNS {
+                let again = results(program.run_on(&arguments, pool).expect("it runs"));
+                let same = again.iter().zip(&first).all(|(array, bytes)| array.bytes() == bytes);
+                assert!(same, "{function} {shapes:?}: run {run} on {} threads", pool.threads());
+            }
+        }
+    }
+}
+
+#[test]
+fn bytes_do_not_depend_on_vectors() {
+    let folder = Folder::new("cpu-vectors");
+    folder.file("w.rtl", workloads::SOURCE);
+    let cases: [(&str, &[&str]); 5] = [
+        ("gelu_tanh", &["x=randn(3, 1100)"]),
+        ("softmax_rows", &["x=randn(9, 1300)"]),
+        ("colsum", &["x=randn(300, 70)"]),
+        ("transpose_add", &["x=randn(40, 70)", "y=randn(70, 40):1"]),
+        ("product", &["a=randn(30, 300)", "b=randn(300, 41):1"]),
+    ];
+    for (function, arguments) in cases {
+        let mut found = Vec::new();
+        for bits in ["0", "256", "512"] {
+            let out = format!("{function}-{bits}.npy");
+            let mut words = vec!["run", "w.rtl", function, "--backend", "cpu", "--out", &out];
+            arguments.iter().for_each(|argument| words.extend(["--arg", argument]));
+            let run = folder.run_with(&words, &[("RTV_VECTORS", bits)]);
+            assert_eq!(run.code, Some(0), "{function}: {}", run.err);
+            found.push(std::fs::read(folder.path(&out)).expect("the result"));
+        }
+        assert!(found.iter().all(|bytes| *bytes == found[0]), "{function}: bytes differ with vectors");
+    }
+}
+
+#[test]
+fn values_are_near_those_of_the_reference() {
+    let module = workloads::module();
+    for (function, shapes) in SMALL {
+        let (call, arguments) = workloads::call(&module, function, shapes);
+        let found = results(program(&call, &arguments).run_on(&arguments, Pool::global()).expect("it runs"));
+        let mut env = Env::new();
+        for (var, array) in call.inputs.iter().zip(&arguments) {
+            env = env.with_tensor(var, array.to_tensor());
+        }
+        let wanted = eval(&call.term, &env, Domain::Ieee, &Limits::default()).expect("the reference runs it");
+        let mut tensors = Vec::new();
+        flatten(&wanted, &mut tensors);
+        assert_eq!(found.len(), tensors.len(), "{function}: results");
+        for (found, wanted) in found.iter().zip(tensors) {
+            assert_near(function, &found.to_tensor(), wanted);
+        }
+    }
+}
+
+fn flatten<'d>(datum: &'d Datum, into: &mut Vec<&'d Tensor>) {
+    match datum {
+        Datum::Tensor(tensor) => into.push(tensor),
+        Datum::Size(_) => {}
+        Datum::Tuple(parts) => parts.iter().for_each(|part| flatten(part, into)),
+    }
+}
+
+/// Within some roundings of the largest value: sums run in another order.
+fn assert_near(function: &str, found: &Tensor, wanted: &Tensor) {
+    assert_eq!((found.dtype, found.shape()), (DType::F32, wanted.shape()), "{function}");
+    let floats = |tensor: &Tensor| -> Vec<f64> {
+        tensor.values().map(|value| value.as_float().expect("a float")).collect()
+    };
+    let (found, wanted) = (floats(found), floats(wanted));
+    let most = wanted.iter().fold(0f64, |most, x| most.max(x.abs()));
+    for (at, (a, b)) in found.iter().zip(&wanted).enumerate() {
+        assert!(
+            (a - b).abs() <= 32.0 * f64::from(f32::EPSILON) * most,
+            "{function}: element {at}: {a} for {b}"
+        );
+    }
+}
