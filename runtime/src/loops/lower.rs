@@ -254,7 +254,11 @@ impl Lowering {
             }
             Form::Reduce(reduce) => {
                 let Some(op) = Monoid::of(&reduce.op) else {
-                    return Err(limit(codes::UNBOUND, term.span(), "declared monoids have no loop nest yet"));
+                    return Err(limit(
+                        codes::BACKEND,
+                        term.span(),
+                        "a reduction over a declared monoid has no kernel",
+                    ));
                 };
                 let mut inner = env.clone();
                 let mut axes = Vec::new();
@@ -283,8 +287,8 @@ impl Lowering {
                 let parts: Res<Vec<Val>> = parts.iter().map(|part| self.term(part, env)).collect();
                 Ok(Val::Tuple(Rc::new(parts?)))
             }
-            Form::Loop(_) => Err(limit(codes::UNBOUND, term.span(), "loops have no loop nest yet")),
-            Form::Write(_) => Err(limit(codes::UNBOUND, term.span(), "writes have no loop nest yet")),
+            Form::Loop(_) => Err(limit(codes::BACKEND, term.span(), "a loop has no kernel")),
+            Form::Write(_) => Err(limit(codes::BACKEND, term.span(), "a write has no kernel")),
         }
     }
 
@@ -524,7 +528,11 @@ impl Lowering {
         let mut inside = Vec::with_capacity(index.len());
         for (axis, (lin, extent)) in index.iter().zip(&tensor.shape).enumerate() {
             let Some(extent) = extent.as_constant() else {
-                return Err(limit(codes::UNBOUND, span, "an extent that depends on a loop has no loop nest"));
+                return Err(limit(
+                    codes::BACKEND,
+                    span,
+                    "a tensor whose shape depends on an index has no kernel",
+                ));
             };
             let site = self.site(SiteKind::Index { axis, extent }, span);
             inside.push(self.arena.checked(lin, extent, site));
@@ -607,7 +615,7 @@ impl Lowering {
         match value {
             Val::Size(lin) => match lin.as_constant() {
                 Some(size) => Ok(Outcome::Size(size.into())),
-                None => Err(limit(codes::UNBOUND, span, "a size that depends on data")),
+                None => Err(limit(codes::BACKEND, span, "a size that depends on data has no kernel")),
             },
             Val::Scalar(id) => Ok(Outcome::Array(self.define(Vec::new(), *id, span)?)),
             Val::Tensor(tensor) => {
@@ -628,7 +636,7 @@ impl Lowering {
         };
         match &tensor.source {
             Source::Array { array, before } if before.is_empty() => Ok(*array),
-            _ => Err(limit(codes::UNBOUND, span, "a result whose shape depends on data")),
+            _ => Err(limit(codes::BACKEND, span, "a result whose shape depends on data has no kernel")),
         }
     }
 

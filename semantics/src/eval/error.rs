@@ -21,6 +21,8 @@ pub mod codes {
     pub const SHAPE: Code = Code(605);
     /// A variable or size without a value.
     pub const UNBOUND: Code = Code(606);
+    /// A backend has no way to run what the reference runs.
+    pub const BACKEND: Code = Code(641);
     /// More elements at one time than the limit.
     pub const ELEMENTS: Code = Code(720);
     /// More steps than the limit.
@@ -132,6 +134,7 @@ fn help(code: Code) -> Option<&'static str> {
     match code {
         codes::ELEMENTS => Some("use smaller sizes"),
         codes::STEPS => Some("use smaller sizes"),
+        codes::BACKEND => Some("`--backend ref` runs every program"),
         codes::DEPTH => Some("split the expression with `let`"),
         _ => None,
     }
