@@ -14,6 +14,7 @@ use rtv_runtime::cpu::Cpu;
 use rtv_runtime::io::{self, placeless};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::DType;
+use rtv_semantics::eval::codes;
 use rtv_semantics::eval::{Datum, Env, Limits, eval};
 use rtv_semantics::guess::Guessing;
 use rtv_semantics::scalar::Domain;
@@ -86,6 +87,10 @@ impl Run {
         let Some(call) = call else { return Err(said) };
         found.extend(said);
         if self.backend == Backend::Cpu {
+            if self.exact {
+                let fault = placeless(codes::BACKEND, "the CPU backend computes with rounded numbers");
+                return Err(vec![fault.help("`--exact` goes with `--backend ref`")]);
+            }
             return on_cpu(&call, &tensors).map_err(|why| vec![why]);
         }
         let mut env = Env::new();

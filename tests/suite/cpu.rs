@@ -3,9 +3,11 @@
 
 use rtv::workloads;
 use rtv_grammar::lower::OuterCall;
+use rtv_proofs::Module;
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::Output;
 use rtv_runtime::cpu::{Pool, Program};
+use rtv_semantics::diag::FileId;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{Datum, Env, Limits, eval};
 use rtv_semantics::scalar::Domain;
@@ -117,6 +119,33 @@ fn bytes_do_not_depend_on_vectors() {
             found.push(std::fs::read(folder.path(&out)).expect("the result"));
         }
         assert!(found.iter().all(|bytes| *bytes == found[0]), "{function}: bytes differ with vectors");
+    }
+}
+
+/// Rows between two products, in dtypes whose lanes are wider than their elements.
+#[test]
+fn narrow_floats_go_through_products_and_rows() {
+    const SOURCE: &str = "rtl 1.0
+fn f[M, K, N, T: float](x: T[M, K], w: T[K, N], v: T[N, K]) -> T[M, K] {
+  return softmax(x @ w, dim = 1) @ v
+}
+";
+    let (module, _) = Module::new(FileId(0), rtv_grammar::parse(FileId(0), SOURCE));
+    for dtype in ["f16", "bf16", "f32", "f64"] {
+        let shapes = ["127 16", "16 24", "24 16"].map(|shape| format!("{dtype} {shape}"));
+        let (call, arguments) = workloads::call(&module, "f", &shapes.each_ref().map(String::as_str));
+        let found = results(program(&call, &arguments).run_on(&arguments, Pool::global()).expect("it runs"));
+        let mut env = Env::new();
+        for (var, array) in call.inputs.iter().zip(&arguments) {
+            env = env.with_tensor(var, array.to_tensor());
+        }
+        let wanted = eval(&call.term, &env, Domain::Ieee, &Limits::default()).expect("the reference runs it");
+        let wanted = wanted.as_tensor().expect("a tensor");
+        let floats = |tensor: &Tensor| -> Vec<f64> { tensor.values().filter_map(|x| x.as_float()).collect() };
+        let unit = 0.5f64.powi(wanted.dtype.precision().expect("a float") as i32 - 1);
+        for (a, b) in floats(&found[0].to_tensor()).into_iter().zip(floats(wanted)) {
+            assert!((a - b).abs() <= 64.0 * unit, "{dtype}: {a} for {b}");
+        }
     }
 }
 

@@ -456,6 +456,11 @@ impl Lower<'_> {
             None => {}
         }
         self.same_length(&i, &s, span)?;
+        // The extents of a rank variable are one number where it is one axis: their product.
+        if let Some(many) = i.iter().find(|entry| self.is_opaque(entry) && self.group_of(entry).is_none()) {
+            let message = format!("each extent of `{}` is asked for, which are any number", many);
+            return fail(211, span, message);
+        }
         if number.is_none() || !self.is_uniform() {
             self.aligned(&i, &s, span)?;
         }

@@ -6,6 +6,7 @@
 //! not computed; where they give zeros up to the end of all rows of a block, the second
 //! product stops before them, if what it would multiply them with is finite.
 
+use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
 use crate::loops::{Arena, ArrayId, Axis, ExprId, Kernel, Lin, Nests, Node};
@@ -57,8 +58,8 @@ impl Chain {
     pub fn of(nests: &Nests, first: &Product, rows: (&Kernel, &Nest), second: &Product) -> Option<Chain> {
         let (kernel, nest) = rows;
         let (scores, weights) = (first.out.array, second.left.array);
-        let lane = Lane::of(first.out.dtype);
-        let plain = matches!(lane, Lane::F32 | Lane::F64) && first.depth > 0 && second.depth > 0;
+        let lanes = matches!(first.out.dtype, DType::F32 | DType::F64);
+        let plain = lanes && first.depth > 0 && second.depth > 0;
         let one = first.out.dtype == second.left.dtype && second.out.dtype == first.out.dtype;
         let dtypes = [first.left.dtype, first.right.dtype, second.right.dtype];
         if !plain || !one || dtypes.iter().any(|dtype| *dtype != first.out.dtype) {
