@@ -458,7 +458,7 @@ impl Lower<'_> {
         self.same_length(&i, &s, span)?;
         // The extents of a rank variable are one number where it is one axis: their product.
         if let Some(many) = i.iter().find(|entry| self.is_opaque(entry) && self.group_of(entry).is_none()) {
-            let message = format!("each extent of `{}` is asked for, which are any number", many);
+            let message = format!("each extent of `{many}` is asked for, which are any number");
             return fail(211, span, message);
         }
         if number.is_none() || !self.is_uniform() {
