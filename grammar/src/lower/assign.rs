@@ -47,7 +47,18 @@ impl Lower<'_> {
             let wide = Term::lit(Lit::Int(k.into()), DType::I64, span);
             return Ok(Term::cast(dtype, wide, span));
         }
-        self.scalar_as(value, dtype, span)
+        self.computed_as(value, dtype, span)
+    }
+
+    /// As [`Self::scalar_as`], of a number that is computed, not written: one that leaves 64
+    /// bits keeps its low ones, as it does where it is not known yet.
+    pub(super) fn computed_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
+        match value {
+            Value::Size(s) if dtype.is_int() && s.as_const().is_some() && s.as_i64().is_none() => {
+                Ok(Term::cast(dtype, Term::size(s.clone(), span), span))
+            }
+            other => self.scalar_as(other, dtype, span),
+        }
     }
 
     /// A tensor out of a value, a literal taking the dtype PyTorch would give it.

@@ -1,5 +1,6 @@
 //! Comprehensions, reductions over generators, and element reads.
 
+use super::expr::is_literal;
 use super::value::{Extents, Value};
 use super::{Lower, Result, Stop, fail};
 use crate::ast::{self, Binder as AstBinder, ExprKind};
@@ -61,7 +62,8 @@ impl Lower<'_> {
         value
     }
 
-    fn scalar_body(&mut self, value: Value, dtype: Option<DType>, span: Span) -> Result<Term> {
+    fn scalar_body(&mut self, value: Value, dtype: Option<DType>, body: &ast::Expr) -> Result<Term> {
+        let span = body.span;
         match &value {
             Value::Term(t) if t.is_scalar() && t.tensor_type().is_some() => Ok(t.clone()),
             Value::Term(t) if *t.ty() == Type::Size => {
@@ -70,7 +72,10 @@ impl Lower<'_> {
             other if other.is_scalar() => {
                 let natural = self.natural_dtype(other, span)?;
                 let dtype = dtype.filter(|d| natural.category() <= d.category()).unwrap_or(natural);
-                self.scalar_as(other, dtype, span)
+                match is_literal(body) {
+                    true => self.scalar_as(other, dtype, span),
+                    false => self.computed_as(other, dtype, span),
+                }
             }
             Value::Poison => Err(Stop::Poisoned),
             other => fail(
@@ -155,7 +160,7 @@ impl Lower<'_> {
     /// What a generator gives at each of its indices: a scalar.
     pub(super) fn generator_body(&mut self, body: &ast::Expr, dtype: Option<DType>) -> Result<Term> {
         let value = self.element(body, dtype)?;
-        self.scalar_body(value, dtype, body.span)
+        self.scalar_body(value, dtype, body)
     }
 
     pub(super) fn reduced_scalar(

@@ -501,7 +501,8 @@ pub(super) fn no_condition(found: &Value, span: Span) -> Stop {
 /// Entries of a static `range`.
 const MAX_RANGE: i64 = 4096;
 
-fn is_literal(expr: &Expr) -> bool {
+/// Whether a number is written as such, not computed.
+pub(super) fn is_literal(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Int(_) => true,
         ExprKind::Unary { arg, .. } => is_literal(arg),
