@@ -1,6 +1,6 @@
 //! From memory to lanes and back.
 
-use half::{bf16, f16};
+use half::f16;
 use rtv_semantics::dtype::DType;
 
 use super::block::{Block, Machine};
@@ -17,6 +17,24 @@ pub fn width(dtype: DType) -> usize {
 #[inline(always)]
 pub(super) fn is_plain(dtype: DType) -> bool {
     matches!(dtype, DType::Bool | DType::I32 | DType::I64 | DType::F32 | DType::F64)
+}
+
+/// `each!(elements in memory, lanes, conversion)` of a dtype.
+macro_rules! of_dtype {
+    ($dtype:expr, $each:ident) => {
+        match $dtype {
+            DType::Bool => $each!(u8, u8, |x| x),
+            DType::U8 => $each!(u8, i32, i32::from),
+            DType::I8 => $each!(i8, i32, i32::from),
+            DType::I16 => $each!(i16, i32, i32::from),
+            DType::I32 => $each!(i32, i32, |x| x),
+            DType::I64 => $each!(i64, i64, |x| x),
+            DType::F16 => $each!(f16, f32, f16::to_f32),
+            DType::BF16 => $each!(u16, f32, |x| f32::from_bits(u32::from(x) << 16)),
+            DType::F32 => $each!(f32, f32, |x| x),
+            DType::F64 => $each!(f64, f64, |x| x),
+        }
+    };
 }
 
 vectors! {
@@ -41,18 +59,7 @@ vectors! {
                 }
             }};
         }
-        match dtype {
-            DType::Bool => each!(u8, u8, |x| x),
-            DType::U8 => each!(u8, i32, i32::from),
-            DType::I8 => each!(i8, i32, i32::from),
-            DType::I16 => each!(i16, i32, i32::from),
-            DType::I32 => each!(i32, i32, |x| x),
-            DType::I64 => each!(i64, i64, |x| x),
-            DType::F16 => each!(f16, f32, f16::to_f32),
-            DType::BF16 => each!(u16, f32, |x| f32::from_bits(u32::from(x) << 16)),
-            DType::F32 => each!(f32, f32, |x| x),
-            DType::F64 => each!(f64, f64, |x| x),
-        }
+        of_dtype!(dtype, each)
     }
 }
 
@@ -63,24 +70,14 @@ vectors! {
                 // SAFETY: the caller's: each index lies within the array.
                 let dst = unsafe { lanes_mut::<$to>(dst, index.len()) };
                 let from = memory.cast::<$from>();
+                let convert: fn($from) -> $to = $f;
                 for (d, i) in dst.iter_mut().zip(index) {
                     // SAFETY: as above.
-                    *d = $f(unsafe { *from.offset(*i as isize) });
+                    *d = convert(unsafe { *from.offset(*i as isize) });
                 }
             }};
         }
-        match dtype {
-            DType::Bool => each!(u8, u8, |x| x),
-            DType::U8 => each!(u8, i32, i32::from),
-            DType::I8 => each!(i8, i32, i32::from),
-            DType::I16 => each!(i16, i32, i32::from),
-            DType::I32 => each!(i32, i32, |x| x),
-            DType::I64 => each!(i64, i64, |x| x),
-            DType::F16 => each!(f16, f32, f16::to_f32),
-            DType::BF16 => each!(bf16, f32, bf16::to_f32),
-            DType::F32 => each!(f32, f32, |x| x),
-            DType::F64 => each!(f64, f64, |x| x),
-        }
+        of_dtype!(dtype, each)
     }
 }
 
