@@ -50,6 +50,8 @@ pub enum Own {
     /// Sums in any order: epsilons times the sum of the sizes of finite terms. Past the
     /// range of the dtype any order may overflow.
     Sum(String),
+    /// Nothing, but that the sign of a zero is left open.
+    Zeros,
 }
 
 /// A value of a program.

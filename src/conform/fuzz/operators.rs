@@ -324,8 +324,8 @@ fn reduction(draft: &mut Draft<'_>) -> Option<Step> {
             let own = Own::Sum(format!("sum({finite}{how}) * {count}.0"));
             step(format!("mean({{0}}{how})"), &[x], Carry::By(format!("mean(e0{how})")), own)
         }
-        4 => step(format!("amax({{0}}{how})"), &[x], Carry::By(format!("amax(e0{how})")), Own::None),
-        5 => step(format!("amin({{0}}{how})"), &[x], Carry::By(format!("amax(e0{how})")), Own::None),
+        4 => step(format!("amax({{0}}{how})"), &[x], Carry::By(format!("amax(e0{how})")), Own::Zeros),
+        5 => step(format!("amin({{0}}{how})"), &[x], Carry::By(format!("amax(e0{how})")), Own::Zeros),
         6 => step(format!("{}({{0}}{how})", one_of(draft, &["all", "any"])), &[x], Carry::Never, Own::None),
         _ => step(
             format!("{}({{0}}{how})", one_of(draft, &["argmax", "argmin"])),

@@ -91,7 +91,7 @@ fn bound(ours: &Ours, step: &Step, operands: &[&Known], want: &Tensor) -> Result
     }
     let mut range: Option<Tensor> = None;
     match &step.own {
-        Own::None => {}
+        Own::None | Own::Zeros => {}
         Own::Epsilons(text) => add(terms.value(ours, text)?, epsilon)?,
         Own::Sum(text) => {
             let sizes = terms.value(ours, text)?;
@@ -99,7 +99,8 @@ fn bound(ours: &Ours, step: &Step, operands: &[&Known], want: &Tensor) -> Result
             range = Some(sizes);
         }
     }
-    if !inexact && step.own == Own::None {
+    let open_sign = step.own == Own::Zeros && want.values().any(|x| x.as_float() == Some(0.0));
+    if !inexact && !open_sign && matches!(step.own, Own::None | Own::Zeros) {
         return Ok(None);
     }
     let least = least(want.dtype);
