@@ -10,6 +10,7 @@ pub mod arith;
 pub mod cancel;
 mod convert;
 pub mod defined;
+pub mod derivation;
 pub mod diag;
 pub mod dtype;
 pub mod entail;
