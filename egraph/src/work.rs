@@ -1,23 +1,16 @@
 //! What a head costs by itself, at given sizes: operations on elements, and bytes read and written.
 //!
-//! The unit is one multiplication and addition of a matrix product. What is fused is not known
+//! The unit is that of [`rtv_semantics::price`]. What is fused is not known
 //! here, so elementwise heads pay for a part of their bytes; whole programs are priced by whoever
 //! lowers them to loop nests.
 
 use rtv_semantics::derivation::parts;
+use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 
-/// One addition, comparison or conversion of elements.
-const PLAIN: f64 = 4.0;
-/// One quotient or root.
-const QUOTIENT: f64 = 12.0;
-/// One exponential, logarithm, ...
-const ELEMENTARY: f64 = 40.0;
-/// One byte to or from memory.
-const BYTE: f64 = 8.0;
 /// A head, whatever it does.
 const HEAD: f64 = 50.0;
 
@@ -152,42 +145,4 @@ fn reduces(term: &Term) -> bool {
         open.extend(rtv_semantics::subst::children(term));
     }
     false
-}
-
-fn scalar(fun: Scalar) -> f64 {
-    match fun {
-        Scalar::Div
-        | Scalar::Reciprocal
-        | Scalar::Sqrt
-        | Scalar::Rsqrt
-        | Scalar::Remainder
-        | Scalar::Fmod => QUOTIENT,
-        Scalar::Pow
-        | Scalar::Exp
-        | Scalar::Exp2
-        | Scalar::Expm1
-        | Scalar::Log
-        | Scalar::Log2
-        | Scalar::Log10
-        | Scalar::Log1p
-        | Scalar::Sin
-        | Scalar::Cos
-        | Scalar::Tan
-        | Scalar::Asin
-        | Scalar::Acos
-        | Scalar::Atan
-        | Scalar::Sinh
-        | Scalar::Cosh
-        | Scalar::Tanh
-        | Scalar::Asinh
-        | Scalar::Acosh
-        | Scalar::Atanh
-        | Scalar::Atan2
-        | Scalar::Hypot
-        | Scalar::Erf
-        | Scalar::Erfc
-        | Scalar::Lgamma
-        | Scalar::Sigmoid => ELEMENTARY,
-        _ => PLAIN,
-    }
 }

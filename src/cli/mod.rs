@@ -13,6 +13,7 @@ mod info;
 mod interrupt;
 mod mutate;
 mod ops;
+mod opt;
 mod replay;
 mod run;
 mod solve;
@@ -70,6 +71,8 @@ enum Verb {
     Conform(conform::Conform),
     /// Run random programs on the reference and on the CPU backend
     Fuzz(fuzz::Fuzz),
+    /// Make programs cheaper by proved rules
+    Opt(opt::Opt),
     /// Format source files
     Fmt(fmt::Fmt),
     /// Explain an error code, or tell all of one claim
@@ -130,6 +133,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Run(run) => run.run(&mut reporter),
         Verb::Conform(conform) => conform.run(&mut reporter),
         Verb::Fuzz(fuzz) => fuzz.run(&mut reporter),
+        Verb::Opt(opt) => opt.run(&mut reporter),
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),

@@ -1,0 +1,198 @@
+//! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rtv_egraph::Rule;
+use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
+use rtv_grammar::print::print_expr;
+use rtv_proofs::{Applied, Module, applied, rule_claims, subject};
+use rtv_semantics::diag::{Diagnostic, FileId};
+use rtv_semantics::dtype::DType;
+use rtv_semantics::program::{ClaimKind, Mode};
+
+use crate::ledger::{Book, Books, For};
+use crate::project::Project;
+
+/// Path, text and ledger of each file of rules.
+const SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+/// Files of rules, and what their ledgers say.
+#[derive(Default)]
+pub struct RuleBook {
+    files: Vec<Module>,
+    stated: Vec<Stated>,
+}
+
+/// A rule that is stated, by file and place in it.
+pub struct Stated {
+    file: usize,
+    at: usize,
+    pub name: String,
+    /// `FILE:LINE`.
+    pub place: String,
+    pub standing: Standing,
+    /// What its sides apply.
+    applied: [Applied; 2],
+    both_ways: bool,
+}
+
+/// What a ledger says of a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Standing {
+    Proved,
+    /// Another verdict, by its word.
+    Not(String),
+    /// It is about a claim of another text, or there is none.
+    NotInLedger,
+}
+
+/// What of the rules is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub upto: Mode,
+    pub dtypes: BTreeSet<DType>,
+    /// The most axes that a value has.
+    pub rank: usize,
+    /// The names of the operators that are applied.
+    pub operators: BTreeSet<String>,
+}
+
+impl RuleBook {
+    /// The rules that come with rtv.
+    ///
+    /// # Panics
+    /// If one of their files does not parse: a test has looked at them.
+    pub fn shipped() -> RuleBook {
+        let mut book = RuleBook::default();
+        for (path, text, ledger) in SHIPPED {
+            let (known, _) = Book::read(ledger);
+            let file = FileId(0);
+            let (module, faults) = Module::new(file, rtv_grammar::parse(file, text));
+            assert!(!faults.iter().any(Diagnostic::is_error), "{path}: {faults:?}");
+            book.add(module, path, text, &|module, at| standing(&known, module, at));
+        }
+        book
+    }
+
+    /// The rules of these files and folders, by the ledgers of their project.
+    pub fn of(paths: &[PathBuf]) -> (RuleBook, Project, Vec<Diagnostic>) {
+        let (mut project, mut faults) = Project::load(paths);
+        let units = std::mem::take(&mut project.units);
+        let files = units.iter().map(|unit| (unit.file, unit.path.as_path()));
+        let (books, wrong) = Books::open(files, For::Reading);
+        faults.extend(wrong);
+        let mut book = RuleBook::default();
+        for unit in units {
+            let text =
+                project.sources.get(unit.file).map_or(String::new(), |source| source.shown.to_string());
+            let (module, names) = Module::new(unit.file, unit.parsed);
+            faults.extend(names);
+            let path = unit.path.display().to_string();
+            book.add(module, &path, &text, &|module, at| match books.book(module.file) {
+                Some(known) => standing(known, module, at),
+                None => Standing::NotInLedger,
+            });
+        }
+        (book, project, faults)
+    }
+
+    fn add(&mut self, module: Module, path: &str, text: &str, standing: &dyn Fn(&Module, usize) -> Standing) {
+        let file = self.files.len();
+        for (at, item) in module.items.iter().enumerate() {
+            let Some((name, Some(ClaimKind::Rule | ClaimKind::Decomp))) = subject(item) else { continue };
+            let before = &text[..(item.span.lo as usize).min(text.len())];
+            let place = format!("{path}:{}", before.matches('\n').count() + 1);
+            let standing = standing(&module, at);
+            let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
+            let applied = applied(&module, at);
+            self.stated.push(Stated { file, at, name, place, standing, applied, both_ways });
+        }
+        self.files.push(module);
+    }
+
+    /// Every rule that is stated, in the order of the files.
+    pub fn stated(&self) -> &[Stated] {
+        &self.stated
+    }
+
+    /// The statement of a rule as it is written.
+    pub fn statement(&self, stated: &Stated) -> String {
+        statement(&self.files[stated.file].items[stated.at]).unwrap_or_default()
+    }
+
+    /// The module of a rule and its place there.
+    pub fn item(&self, stated: &Stated) -> (&Module, usize) {
+        (&self.files[stated.file], stated.at)
+    }
+
+    /// The proved rules within a mode, at the dtypes and ranks of a program, that may stand in it or in
+    /// what others make of it.
+    pub fn rules(&self, wanted: &Wanted) -> Vec<Rule> {
+        let mut open: Vec<&Stated> = self.stated.iter().filter(|s| s.standing == Standing::Proved).collect();
+        let mut there = wanted.operators.clone();
+        let mut reached: BTreeSet<(usize, usize)> = BTreeSet::new();
+        loop {
+            let before = open.len();
+            open.retain(|stated| {
+                let [left, right] = &stated.applied;
+                let from_left = left.surely.is_subset(&there);
+                let from_right = stated.both_ways && right.surely.is_subset(&there);
+                if from_left || from_right {
+                    there.extend(left.perhaps.iter().chain(&right.perhaps).cloned());
+                    reached.insert((stated.file, stated.at));
+                }
+                !(from_left || from_right)
+            });
+            if open.len() == before {
+                break;
+            }
+        }
+        let usable = self.stated.iter().filter(|stated| reached.contains(&(stated.file, stated.at)));
+        usable.filter_map(|stated| self.rule(stated, wanted)).collect()
+    }
+
+    fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
+        let (module, at) = self.item(stated);
+        let claims = rule_claims(module, at, &wanted.dtypes, wanted.rank);
+        let mode = claims.first()?.mode;
+        let within = strength(mode)? <= strength(wanted.upto)?;
+        let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
+        within.then_some(Rule { name, place, mode, claims })
+    }
+}
+
+/// Modes by what they let differ; nothing for those that are only tested.
+fn strength(mode: Mode) -> Option<u8> {
+    match mode {
+        Mode::Exact => Some(0),
+        Mode::Reassoc => Some(1),
+        Mode::Real => Some(2),
+        Mode::Close { .. } => None,
+    }
+}
+
+fn standing(known: &Book, module: &Module, at: usize) -> Standing {
+    let Some((name, Some(kind))) = subject(&module.items[at]) else { return Standing::NotInLedger };
+    match known.get(&(name, kind.name())) {
+        Some(line) if line.key != module.content_key(at) => Standing::NotInLedger,
+        Some(line) if line.is_proved() => Standing::Proved,
+        Some(line) => Standing::Not(line.verdict_word().to_string()),
+        None => Standing::NotInLedger,
+    }
+}
+
+/// `lhs => rhs` of a rule, in one line.
+fn statement(item: &Item) -> Option<String> {
+    match &item.kind {
+        ItemKind::Rule(rule) => {
+            let arrow = if rule.arrow == Arrow::Both { "<=>" } else { "=>" };
+            Some(format!("{} {arrow} {}", print_expr(&rule.lhs), print_expr(&rule.rhs)))
+        }
+        ItemKind::Def(def) if matches!(def.kind, DefKind::Decomp { .. }) => {
+            Some(format!("the decomposition of {}", def.name.parts.last()?.name))
+        }
+        _ => None,
+    }
+}
