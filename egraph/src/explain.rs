@@ -9,15 +9,13 @@ use rtv_semantics::derivation::{Application, Built, Derivation, Head, Line, Used
 
 use crate::graph::{Node, Root};
 use crate::heads::HeadId;
-use crate::rule::Rule;
 use crate::search::{Applied, DEFINITION, Search};
 
 /// How the term of one id became that of another; they are in one class.
-pub fn explain(search: &mut Search<'_>, rules: &[Rule], from: Id, to: Id) -> Derivation {
+pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> Derivation {
     let explanation = search.graph.egraph.explain_id_equivalence(from, to);
     let mut telling = Telling {
         search,
-        rules,
         told: Derivation::default(),
         terms: HashMap::new(),
         ids: HashMap::new(),
@@ -43,7 +41,6 @@ struct Step {
 
 struct Telling<'a, 'b> {
     search: &'a Search<'b>,
-    rules: &'a [Rule],
     told: Derivation,
     terms: HashMap<Built, usize>,
     ids: HashMap<Id, usize>,
@@ -159,7 +156,7 @@ impl Telling<'_, '_> {
         let values = values.iter().map(|id| self.id(*id)).collect();
         let claim = &instance.claim;
         let application = Application {
-            rule: Arc::clone(&self.rules[instance.rule].name),
+            rule: Arc::clone(&self.search.rules[instance.rule].name),
             dtypes: claim.dtypes.clone(),
             rank: claim.ranks.first().map(|(_, extents)| extents.len()),
             sizes: sizes.clone(),

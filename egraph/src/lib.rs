@@ -13,6 +13,7 @@
 mod conditions;
 mod explain;
 mod extract;
+mod fingerprint;
 mod graph;
 mod heads;
 mod known;
@@ -26,4 +27,4 @@ mod work;
 pub use conditions::Refusal;
 pub use optimize::{Optimized, Settings, optimize};
 pub use rule::{Rule, Unusable};
-pub use search::{Ended, Limits};
+pub use search::{Ended, Limits, Rules};

@@ -13,9 +13,10 @@ use rtv_semantics::types::Type;
 use crate::conditions::{Conditions, Refusal};
 use crate::explain::explain;
 use crate::extract::extract;
+use crate::fingerprint::Fingerprints;
 use crate::graph::{Graph, Node, Root};
 use crate::rule::{Rule, Unusable};
-use crate::search::{Ended, Limits, Search};
+use crate::search::{Ended, Limits, Rules, Search};
 use crate::work::{Fusion, Prices};
 
 /// How much of the bytes of elementwise heads is paid for: a program is looked for at each.
@@ -29,6 +30,8 @@ pub struct Settings<'a> {
     pub out_of_time: &'a dyn Fn() -> bool,
     /// The size at which each symbol is priced.
     pub sizes: &'a dyn Fn(&Sym) -> f64,
+    /// Whether terms that are made one are compared at a random input, too.
+    pub fingerprints: bool,
     /// The cost of a whole program, given as its body; `None` where it cannot be told.
     pub price: &'a dyn Fn(&Term) -> Option<f64>,
 }
@@ -44,24 +47,30 @@ pub struct Optimized {
     pub after: f64,
     pub ended: Ended,
     pub nodes: usize,
+    /// The rules that were taken up.
+    pub rules: Vec<Rule>,
     /// How often rules made two terms one, by place in the list of rules.
     pub fired: BTreeMap<usize, u64>,
     /// Rules that matched and were not applied: why at first, and how often.
     pub refused: BTreeMap<usize, (Refusal, u64)>,
     pub unusable: BTreeMap<usize, Unusable>,
+    /// A rule, by place, that would have made two terms one whose values differ at a random input: it is
+    /// wrong, or was applied where it does not hold.
+    pub wrong: Option<usize>,
     /// Types that a rule would have made one: an error of the rule or of this crate.
     pub clash: Option<(Type, Type)>,
 }
 
 /// The cheapest program that rules make of a function, and why it is equal to it.
-pub fn optimize(function: &Function, rules: &[Rule], settings: &Settings<'_>) -> Optimized {
+pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<'_>) -> Optimized {
     let mut fresh = Fresh::above([&function.body]).and_above(&function.facts);
     let source = operator_form(&function.body, &mut fresh).term;
     let mut graph = Graph::new(fresh);
     let root = graph.add(&source, &Root::Source);
     let conditions = Conditions::new(&function.facts, settings.engine);
-    let mut search = Search::new(graph, conditions, rules, settings.limits, settings.out_of_time);
-    let ended = search.run();
+    let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };
+    let mut search = Search::new(graph, conditions, fingerprints, settings.limits, settings.out_of_time);
+    let ended = search.run(rules);
     let price = |term: &Term, search: &mut Search<'_>| {
         let body = in_lets(term, &mut search.graph.fresh);
         (settings.price)(&body).map(|price| (price, body))
@@ -82,7 +91,7 @@ pub fn optimize(function: &Function, rules: &[Rule], settings: &Settings<'_>) ->
             best = (after, body, found);
         }
     }
-    let derivation = explain(&mut search, rules, root, best.2);
+    let derivation = explain(&mut search, root, best.2);
     Optimized {
         body: best.1,
         derivation,
@@ -90,9 +99,11 @@ pub fn optimize(function: &Function, rules: &[Rule], settings: &Settings<'_>) ->
         after: best.0,
         ended,
         nodes: search.size(),
+        rules: search.rules,
         fired: search.fired,
         refused: search.refused,
         unusable: search.unusable,
+        wrong: search.wrong,
         clash: search.graph.clash().cloned(),
     }
 }

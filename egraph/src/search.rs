@@ -4,7 +4,7 @@
 //! Limits are looked at before every application, not between rounds. A rule that matches too
 //! often rests for some rounds, longer each time.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use egg::Id;
@@ -14,6 +14,7 @@ use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Form, Fun, Term};
 
 use crate::conditions::{Conditions, Refusal};
+use crate::fingerprint::Fingerprints;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
@@ -73,8 +74,12 @@ struct Searched {
 /// What was refused, and how often, by rule and reason.
 pub type Refused = BTreeMap<usize, (Refusal, u64)>;
 
+/// Gives the rules that may stand where these operators are applied, each once.
+pub type Rules<'a> = dyn FnMut(&BTreeSet<String>) -> Vec<Rule> + 'a;
+
 pub struct Search<'a> {
     pub graph: Graph,
+    pub rules: Vec<Rule>,
     pub conditions: Conditions<'a>,
     pub applications: Vec<Applied>,
     pub refused: Refused,
@@ -85,6 +90,10 @@ pub struct Search<'a> {
     apart: Apart,
     done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
     defined: HashSet<Id>,
+    /// Where the invariants of the graph are checked.
+    fingerprints: Option<Fingerprints>,
+    /// The first rule that would have made two terms one that have different values.
+    pub wrong: Option<usize>,
     /// Names for terms that are looked at and dropped, apart from those of the graph.
     looked_through: Fresh,
     limits: Limits,
@@ -95,12 +104,13 @@ impl<'a> Search<'a> {
     pub fn new(
         graph: Graph,
         conditions: Conditions<'a>,
-        rules: &[Rule],
+        fingerprints: Option<Fingerprints>,
         limits: Limits,
         out_of_time: &'a dyn Fn() -> bool,
     ) -> Search<'a> {
-        let mut search = Search {
+        Search {
             graph,
+            rules: Vec::new(),
             conditions,
             applications: Vec::new(),
             refused: Refused::new(),
@@ -110,12 +120,26 @@ impl<'a> Search<'a> {
             apart: Apart::default(),
             done: HashSet::new(),
             defined: HashSet::new(),
+            fingerprints,
+            wrong: None,
             looked_through: Fresh::new(1 << 30),
             limits,
             out_of_time,
-        };
-        rules.iter().enumerate().for_each(|(at, rule)| search.compile(at, rule));
-        search
+        }
+    }
+
+    /// Takes up the rules for what is in the graph by now.
+    fn take_up(&mut self, rules: &mut Rules<'_>) {
+        let mut operators = BTreeSet::new();
+        for node in self.graph.egraph.nodes() {
+            if let Form::Call(Fun::Op(instance), _) = self.graph.heads().get(node.head).term.form() {
+                operators.insert(instance.name.to_string());
+            }
+        }
+        for rule in rules(&operators) {
+            self.compile(self.rules.len(), &rule);
+            self.rules.push(rule);
+        }
     }
 
     fn compile(&mut self, at: usize, rule: &Rule) {
@@ -137,11 +161,12 @@ impl<'a> Search<'a> {
     }
 
     /// Applies rules until nothing is added or a limit is reached.
-    pub fn run(&mut self) -> Ended {
+    pub fn run(&mut self, rules: &mut Rules<'_>) -> Ended {
         for round in 0..self.limits.rounds {
             let before = self.size();
             let unfolded = self.unfold();
             self.graph.egraph.rebuild();
+            self.take_up(rules);
             let mut resting = false;
             let mut found = Vec::new();
             for at in 0..self.searched.len() {
@@ -225,6 +250,10 @@ impl<'a> Search<'a> {
         let written = writer.side(&values);
         let matched = self.rebuilt(&found.tree, &values);
         if self.graph.ty(written) != self.graph.ty(matched) {
+            return false;
+        }
+        if self.fingerprints.as_mut().is_some_and(|prints| prints.differ(&self.graph, matched, written)) {
+            self.wrong.get_or_insert(instance.rule);
             return false;
         }
         let (left, right) = if from == 0 { (matched, written) } else { (written, matched) };

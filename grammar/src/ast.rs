@@ -412,27 +412,6 @@ pub enum BinaryOp {
     Pow,
 }
 
-impl BinaryOp {
-    pub const ALL: [BinaryOp; 16] = [
-        BinaryOp::Or,
-        BinaryOp::And,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::Le,
-        BinaryOp::Ge,
-        BinaryOp::Lt,
-        BinaryOp::Gt,
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::FloorDiv,
-        BinaryOp::Rem,
-        BinaryOp::MatMul,
-        BinaryOp::Pow,
-    ];
-}
-
 /// An axis pattern such as `"b t (h d) -> b h t d"`; spans point into the file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pattern {

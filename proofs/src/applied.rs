@@ -1,9 +1,9 @@
-//! Which operators the sides of a rule apply, as far as the text says, so that most rules need
-//! not be elaborated for a program that lacks what they are about.
+//! Which operators the sides of a rule apply for sure, as its text says: a rule need not be elaborated for a
+//! program that lacks what it is about.
 
 use std::collections::BTreeSet;
 
-use rtv_grammar::ast::{Args, BinaryOp, Element, Expr, ExprKind, ItemKind, RuleClause};
+use rtv_grammar::ast::{Args, Dim, Element, Expr, ExprKind, IndexItem, ItemKind, Param, TypeKind, UnaryOp};
 use rtv_grammar::lower::operator_name;
 use rtv_grammar::prelude::Prelude;
 
@@ -12,109 +12,101 @@ use crate::module::Module;
 /// Operators that are functions of sizes as well.
 const OF_SIZES_TOO: [&str; 4] = ["min", "max", "abs", "all"];
 
-/// Operators beside the binary ones that are written without their name.
-const FROM_SYMBOLS: [&str; 8] =
-    ["neg", "logical_not", "t", "transpose", "slice", "select", "unsqueeze", "expand"];
-
-/// The names of operators in an expression.
-#[derive(Clone, Default, Debug)]
-pub struct Applied {
-    /// Those that are applied whatever else is: the rule does not stand where one is missing.
-    pub surely: BTreeSet<String>,
-    /// All that may be.
-    pub perhaps: BTreeSet<String>,
+/// By side of the rule at a place, the operators that it applies whatever else it does; it does not stand
+/// where one is missing. Of other claims nothing is sure.
+pub fn surely_applied(module: &Module, at: usize) -> [BTreeSet<String>; 2] {
+    let ItemKind::Rule(rule) = &module.items[at].kind else { return Default::default() };
+    let tensors = rule.params.iter().filter(|param| matches!(param.ty.kind, TypeKind::Tensor { .. }));
+    let tensors: BTreeSet<&str> = tensors.map(|param| param.name.name.as_str()).collect();
+    [&rule.lhs, &rule.rhs].map(|side| {
+        let mut looking = Looking { tensors: &tensors, surely: BTreeSet::new() };
+        looking.visit(side);
+        looking.surely
+    })
 }
 
-/// What the sides of the item at a place apply. Nothing is sure of a claim that is no rule; one that rests on
-/// other items, or has `let`s, perhaps applies what symbols stand for and all that is named anywhere.
-pub fn applied(module: &Module, at: usize) -> [Applied; 2] {
-    let ItemKind::Rule(rule) = &module.items[at].kind else {
-        return [Applied::default(), Applied { perhaps: everything(module, at), ..Applied::default() }];
-    };
-    let side = |expr: &Expr| {
-        let mut found = Applied::default();
-        found.visit(expr, true);
-        found
-    };
-    let mut sides = [side(&rule.lhs), side(&rule.rhs)];
-    let has_lets = rule.clauses.iter().any(|clause| matches!(clause, RuleClause::Let { .. }));
-    if has_lets || !module.reached(at).is_empty() {
-        let everything = everything(module, at);
-        sides.iter_mut().for_each(|side| side.perhaps.extend(everything.iter().cloned()));
-    }
-    sides
+struct Looking<'a> {
+    /// The parameters that are tensors.
+    tensors: &'a BTreeSet<&'a str>,
+    surely: BTreeSet<String>,
 }
 
-fn everything(module: &Module, at: usize) -> BTreeSet<String> {
-    let named = module.names(at).into_iter();
-    named
-        .chain(BinaryOp::ALL.map(|op| operator_name(op).to_string()))
-        .chain(FROM_SYMBOLS.map(String::from))
-        .collect()
-}
-
-impl Applied {
-    /// `sure` where the value of the expression is a tensor that the side is made of.
-    fn visit(&mut self, expr: &Expr, sure: bool) {
+impl Looking<'_> {
+    /// Looks at an expression of which the value of the side is made.
+    fn visit(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Call { fun, args } => self.call(fun, args, sure),
-            ExprKind::Binary { op, lhs, rhs } => {
-                if sure && *op == BinaryOp::MatMul {
-                    self.surely.insert("matmul".into());
+            ExprKind::Call { fun, args: Args::List(args) } => {
+                let Some(name) = operator(fun) else { return };
+                if !OF_SIZES_TOO.contains(&name.as_str()) {
+                    self.surely.insert(name);
                 }
-                self.perhaps.insert(operator_name(*op).into());
-                self.visit(lhs, sure);
-                self.visit(rhs, sure);
+                // What is not the first operand may be a size.
+                args.first().into_iter().for_each(|arg| self.visit(&arg.value));
             }
-            ExprKind::Unary { arg, .. } => {
-                self.perhaps.extend(["neg", "logical_not"].map(String::from));
-                self.visit(arg, sure);
+            ExprKind::Binary { op, lhs, rhs } if self.is_tensor(expr) => {
+                self.surely.insert(operator_name(*op).into());
+                self.visit(lhs);
+                self.visit(rhs);
             }
-            ExprKind::Field { base, .. } => {
-                self.perhaps.extend(["t", "transpose"].map(String::from));
-                self.visit(base, sure);
+            ExprKind::Unary { op, arg } if self.is_tensor(arg) => {
+                let name = if *op == UnaryOp::Neg { "neg" } else { "logical_not" };
+                self.surely.insert(name.into());
+                self.visit(arg);
             }
-            ExprKind::Index { base, .. } => {
-                self.perhaps.extend(["slice", "select", "unsqueeze"].map(String::from));
-                self.visit(base, sure);
+            ExprKind::Index { base, items } => {
+                let narrows = |item: &IndexItem| match item {
+                    IndexItem::Slice { from, to, step, .. } => {
+                        [from, to, step].into_iter().any(Option::is_some)
+                    }
+                    _ => false,
+                };
+                if items.iter().any(narrows) && self.is_tensor(base) {
+                    self.surely.insert("slice".into());
+                }
+                self.visit(base);
             }
-            ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.visit(part, sure)),
+            ExprKind::Field { base, .. } => self.visit(base),
+            ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.visit(part)),
             ExprKind::List(parts) => parts.iter().for_each(|part| match part {
-                Element::Expr(part) => self.visit(part, sure),
+                Element::Expr(part) => self.visit(part),
                 Element::Splat(_) => {}
             }),
-            ExprKind::Comprehension { body, .. } => self.visit(body, false),
-            ExprKind::If { cond, then, otherwise } => {
-                [cond, then, otherwise].into_iter().for_each(|part| self.visit(part, false));
-            }
-            ExprKind::Name(_)
-            | ExprKind::DType(_)
-            | ExprKind::Int(_)
-            | ExprKind::Float(_)
-            | ExprKind::Str(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Error => {}
+            _ => {}
         }
     }
 
-    fn call(&mut self, fun: &Expr, args: &Args, sure: bool) {
-        let name = match &fun.kind {
-            ExprKind::Name(name) => Prelude::shared().meant(name).map(|source| source.name().to_string()),
-            _ => None,
-        };
-        match args {
-            Args::Generator { body, .. } => self.visit(body, false),
-            Args::List(args) => {
-                // What is not the first operand may be a size.
-                let operands = args.iter().enumerate();
-                operands.for_each(|(at, arg)| self.visit(&arg.value, sure && at == 0 && name.is_some()));
-                if let Some(name) = name {
-                    if sure && !OF_SIZES_TOO.contains(&name.as_str()) {
-                        self.surely.insert(name.clone());
-                    }
-                    self.perhaps.insert(name);
-                }
+    /// Whether it is computed from the elements of a tensor, rather than from sizes: a tensor stands in it, and
+    /// nothing that looks at shapes.
+    fn is_tensor(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => self.tensors.contains(name.as_str()),
+            ExprKind::Binary { lhs, rhs, .. } => self.is_tensor(lhs) || self.is_tensor(rhs),
+            ExprKind::Unary { arg, .. } => self.is_tensor(arg),
+            ExprKind::Index { base, .. } => self.is_tensor(base),
+            ExprKind::Call { fun, args: Args::List(args) } => {
+                operator(fun).is_some() && args.first().is_some_and(|arg| self.is_tensor(&arg.value))
             }
+            _ => false,
         }
+    }
+}
+
+/// The most axes that a parameter of the rule at a place has, where a rank variable stands for so many.
+pub fn most_axes(module: &Module, at: usize, rank: usize) -> usize {
+    let ItemKind::Rule(rule) = &module.items[at].kind else { return 0 };
+    let axes = |param: &Param| match &param.ty.kind {
+        TypeKind::Tensor { dims, .. } => {
+            dims.iter().flatten().map(|dim| if matches!(dim, Dim::Splat(_)) { rank } else { 1 }).sum()
+        }
+        _ => 0,
+    };
+    rule.params.iter().map(axes).max().unwrap_or(0)
+}
+
+/// The operator of the library that a called name means.
+fn operator(fun: &Expr) -> Option<String> {
+    match &fun.kind {
+        ExprKind::Name(name) => Prelude::shared().meant(name).map(|source| source.name().to_string()),
+        _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The typed core of a module's definitions, as text.
 
+use crate::applied::most_axes;
 use crate::choices::{DTypes, dtype_choices, with_ranks};
 use crate::module::Module;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
@@ -59,7 +60,10 @@ pub fn rule_claims(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: u
     let among = |choice: &DTypes| choice.iter().all(|(_, dtype)| dtypes.contains(dtype));
     let chosen: Vec<DTypes> = dtype_choices(item).unwrap_or_default().into_iter().filter(among).collect();
     let ranks = if has_rank_variables(item) { 0..=rank } else { 0..=0 };
-    let choices = ranks.flat_map(|rank| with_ranks(&chosen, Ranks::Fixed(rank)));
+    // Of values of more axes than the program has, a rule has nothing to say.
+    let choices = ranks
+        .filter(|of| most_axes(module, at, *of) <= rank)
+        .flat_map(|rank| with_ranks(&chosen, Ranks::Fixed(rank)));
     let claim = |choice| Lower::new(&module.defs, &Guessing).claim(item, &choice).map(Arc::new);
     choices.filter_map(claim).collect()
 }

@@ -40,7 +40,7 @@ mod verdict;
 mod verify;
 mod witness;
 
-pub use applied::{Applied, applied};
+pub use applied::surely_applied;
 pub use as_test::as_test;
 pub use certificate::Certificate;
 pub use check::{Checker, Outcome, Settings, Stage};

@@ -67,11 +67,6 @@ impl Module {
         content::key(&self.depends.texts(at))
     }
 
-    /// The names in the texts of the item at a place and of those it rests on.
-    pub fn names(&self, at: usize) -> BTreeSet<String> {
-        self.depends.texts(at).into_iter().flat_map(|text| text.names.iter().cloned()).collect()
-    }
-
     /// The places of the items that the one at a place rests on.
     pub fn reached(&self, at: usize) -> BTreeSet<usize> {
         self.depends.reached(at)

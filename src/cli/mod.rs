@@ -97,7 +97,7 @@ enum Verb {
 }
 
 /// Tree walks recurse as deep as the parser allows trees to be.
-const STACK_BYTES: usize = 256 << 20;
+pub const STACK_BYTES: usize = 256 << 20;
 
 /// Reads the command line and runs its verb.
 pub fn main() -> ExitCode {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use rtv_egraph::{Limits, Optimized, Rule};
+use rtv_egraph::{Limits, Optimized};
 use rtv_grammar::ast::{DefKind, ItemKind};
 use rtv_proofs::{Module, program, subject};
 use rtv_semantics::derivation::Why;
@@ -91,41 +91,39 @@ impl Opt {
 
     fn optimize(&self, function: &Function, book: &RuleBook, reporter: &mut Reporter) {
         let started = Instant::now();
-        let rules = book.rules(&optimize::wanted(function, self.upto.mode()));
-        let loaded = started.elapsed();
+        let wanted = optimize::wanted(function, self.upto.mode());
         let Some(sizes) = optimize::sizes(function, &BTreeMap::new()) else { return };
         let limit = Duration::from_secs_f64(self.seconds);
         let over = || started.elapsed() > limit;
         let limits = Limits { nodes: self.nodes, ..Limits::default() };
-        let done = optimize::optimize(function, &rules, &sizes, limits, &Guessing, &over);
+        let done = optimize::optimize(function, &mut book.giver(&wanted), &sizes, limits, &Guessing, &over);
         reporter.text(&format!(
-            "# {}: {} rules in {:?}, {:?} after {} nodes, {:?}, cost {:.3e} -> {:.3e}",
+            "# {}: {} rules, {:?} after {} nodes, {:?}, cost {:.3e} -> {:.3e}",
             function.name,
-            rules.len(),
-            loaded,
+            done.rules.len(),
             done.ended,
             done.nodes,
             started.elapsed(),
             done.before,
             done.after
         ));
-        steps(&done, &rules, reporter);
+        steps(&done, reporter);
         let function = Function { body: done.body, ..function.clone() };
         reporter.text(&rtv_grammar::core_text::function(&function));
     }
 }
 
-fn steps(done: &Optimized, rules: &[Rule], reporter: &mut Reporter) {
+fn steps(done: &Optimized, reporter: &mut Reporter) {
     for line in &done.derivation.lines {
         if let Why::Rule { application, .. } = &line.why {
             let name = &done.derivation.applications[*application].rule;
-            let rule = rules.iter().find(|rule| rule.name == *name);
+            let rule = done.rules.iter().find(|rule| rule.name == *name);
             let place = rule.map_or("", |rule| rule.place.as_str());
             reporter.text(&format!("#   {name}  {place}"));
         }
     }
     for (rule, why) in &done.refused {
-        reporter.text(&format!("#   refused {}: {:?} {}", rules[*rule].name, why.0, why.1));
+        reporter.text(&format!("#   refused {}: {:?} {}", done.rules[*rule].name, why.0, why.1));
     }
     if let Some(clash) = &done.clash {
         reporter.text(&format!("# clash {clash:?}"));

@@ -4,7 +4,7 @@ mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rtv_egraph::{Limits, Optimized, Rule, Settings};
+use rtv_egraph::{Limits, Optimized, Rules, Settings};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
 use rtv_semantics::entail::Cond;
@@ -67,7 +67,7 @@ fn collect(ty: &Type, syms: &mut BTreeSet<Sym>) {
 
 /// The rules that are worth a look for a program.
 pub fn wanted(function: &Function, upto: Mode) -> Wanted {
-    let mut wanted = Wanted { upto, dtypes: BTreeSet::new(), rank: 0, operators: BTreeSet::new() };
+    let mut wanted = Wanted { upto, dtypes: BTreeSet::new(), rank: 0 };
     let (mut open, mut seen) = (vec![&function.body], BTreeSet::new());
     while let Some(term) = open.pop() {
         if !seen.insert(term.address()) {
@@ -78,7 +78,6 @@ pub fn wanted(function: &Function, upto: Mode) -> Wanted {
             wanted.rank = wanted.rank.max(t.shape.len());
         }
         if let Form::Call(Fun::Op(instance), _) = term.form() {
-            wanted.operators.insert(instance.name.to_string());
             open.push(&instance.body);
         }
         open.extend(children(term));
@@ -106,7 +105,7 @@ pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
 /// The cheapest program that rules make of a function at sizes.
 pub fn optimize(
     function: &Function,
-    rules: &[Rule],
+    rules: &mut Rules<'_>,
     sizes: &Sizes,
     limits: Limits,
     engine: &dyn Entails,
@@ -117,6 +116,7 @@ pub fn optimize(
         engine,
         out_of_time,
         sizes: &|sym| sizes.get(sym).map_or(1.0, |n| *n as f64),
+        fingerprints: cfg!(debug_assertions),
         price: &|body| cost(function, body, sizes).map(|cost| cost.total()),
     };
     rtv_egraph::optimize(function, rules, &settings)

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use rtv_egraph::Rule;
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::print::print_expr;
-use rtv_proofs::{Applied, Module, applied, rule_claims, subject};
+use rtv_proofs::{Module, rule_claims, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{ClaimKind, Mode};
 
+use crate::cli::STACK_BYTES;
 use crate::ledger::{Book, Books, For};
 use crate::project::Project;
 
@@ -33,9 +34,17 @@ pub struct Stated {
     /// `FILE:LINE`.
     pub place: String,
     pub standing: Standing,
-    /// What its sides apply.
-    applied: [Applied; 2],
+    /// The operators that each side surely applies.
+    surely: [BTreeSet<String>; 2],
     both_ways: bool,
+}
+
+impl Stated {
+    /// Whether all that one side surely applies is among these operators.
+    fn may_stand(&self, operators: &BTreeSet<String>) -> bool {
+        let [left, right] = &self.surely;
+        left.is_subset(operators) || self.both_ways && right.is_subset(operators)
+    }
 }
 
 /// What a ledger says of a rule.
@@ -55,8 +64,6 @@ pub struct Wanted {
     pub dtypes: BTreeSet<DType>,
     /// The most axes that a value has.
     pub rank: usize,
-    /// The names of the operators that are applied.
-    pub operators: BTreeSet<String>,
 }
 
 impl RuleBook {
@@ -106,8 +113,8 @@ impl RuleBook {
             let place = format!("{path}:{}", before.matches('\n').count() + 1);
             let standing = standing(&module, at);
             let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
-            let applied = applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, standing, applied, both_ways });
+            let surely = surely_applied(&module, at);
+            self.stated.push(Stated { file, at, name, place, standing, surely, both_ways });
         }
         self.files.push(module);
     }
@@ -127,30 +134,38 @@ impl RuleBook {
         (&self.files[stated.file], stated.at)
     }
 
-    /// The proved rules within a mode, at the dtypes and ranks of a program, that may stand in it or in
-    /// what others make of it.
-    pub fn rules(&self, wanted: &Wanted) -> Vec<Rule> {
+    /// Gives the proved rules within a mode that may stand where operators are applied, each once.
+    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
         let mut open: Vec<&Stated> = self.stated.iter().filter(|s| s.standing == Standing::Proved).collect();
-        let mut there = wanted.operators.clone();
-        let mut reached: BTreeSet<(usize, usize)> = BTreeSet::new();
-        loop {
-            let before = open.len();
-            open.retain(|stated| {
-                let [left, right] = &stated.applied;
-                let from_left = left.surely.is_subset(&there);
-                let from_right = stated.both_ways && right.surely.is_subset(&there);
-                if from_left || from_right {
-                    there.extend(left.perhaps.iter().chain(&right.perhaps).cloned());
-                    reached.insert((stated.file, stated.at));
-                }
-                !(from_left || from_right)
-            });
-            if open.len() == before {
-                break;
-            }
+        move |operators| {
+            let (now, later): (Vec<&Stated>, Vec<&Stated>) =
+                open.iter().partition(|stated| stated.may_stand(operators));
+            open = later;
+            self.elaborated(&now, wanted)
         }
-        let usable = self.stated.iter().filter(|stated| reached.contains(&(stated.file, stated.at)));
-        usable.filter_map(|stated| self.rule(stated, wanted)).collect()
+    }
+
+    /// The rules, elaborated on two threads.
+    fn elaborated(&self, stated: &[&Stated], wanted: &Wanted) -> Vec<Rule> {
+        let (some, others) = stated.split_at(stated.len() / 2);
+        let all = |part: &[&Stated]| part.iter().filter_map(|s| self.rule(s, wanted)).collect::<Vec<_>>();
+        std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let first = builder.spawn_scoped(scope, || all(some));
+            let mut second = all(others);
+            match first.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(mut first)) => {
+                    first.append(&mut second);
+                    first
+                }
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(_) => {
+                    let mut first = all(some);
+                    first.append(&mut second);
+                    first
+                }
+            }
+        })
     }
 
     fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
