@@ -7,7 +7,7 @@ use rtv_semantics::derivation::{Application, operator_form};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::movement::moves_alike;
 use rtv_semantics::program::{Claim, ClaimKind, Input, Mode};
-use rtv_semantics::size::{Size, Sym};
+use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Fresh, Subst, free_syms, free_vars};
 use rtv_semantics::term::{Term, Var};
 use rtv_semantics::types::Type;
@@ -107,7 +107,10 @@ impl Check<'_, '_> {
             self.is_of_source(size)?;
             let natural = !sym.is_natural() || self.follows(&[], &Cond::le(&Size::zero(), size));
             let has_value = divisors(size).iter().all(|d| self.follows(&[], &Cond::ne(d, &Size::zero())));
-            if !natural || !has_value {
+            // The axes of a rank variable are one only for another one.
+            let is_group = |sym: &Sym| sym.kind() == SymKind::Group;
+            let of_axes = size.syms().iter().any(is_group) && !(is_group(sym) && size.is_group());
+            if !natural || !has_value || of_axes {
                 return Err(Fault::Size(size.to_string()));
             }
             subst = subst.with_size(sym, size.clone());

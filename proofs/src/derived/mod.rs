@@ -29,6 +29,8 @@ mod library;
 mod nodes;
 mod scalars;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use compare::{Agreement, compare};
