@@ -1,10 +1,12 @@
 //! What must hold where a rule is applied, and whether it does.
 //!
 //! Sizes: the preconditions of the rule follow from those of the program. Values: under the
-//! reals they are finite. A rule from left to right alone asks, too, that its left side is
-//! defined there: the union of the graph is an equation for both directions.
+//! reals they are finite; one that only one side computes cannot fail. A rule from left to right
+//! alone asks, too, that its left side is defined there: the union of the graph is an equation
+//! for both directions.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use egg::Id;
 use rtv_semantics::defined::definedness;
@@ -30,8 +32,21 @@ pub enum Refusal {
     Size(Cond),
     /// The value of a parameter may be infinite or undefined.
     NotFinite(String),
+    /// The value of a parameter may be an error, which the other side would not have.
+    MayFail(String),
     /// The left side may be undefined, or fail.
     LeftUndefined,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Size(cond) => write!(f, "`{cond}` does not follow"),
+            Refusal::NotFinite(name) => write!(f, "`{name}` is not known to be finite"),
+            Refusal::MayFail(name) => write!(f, "`{name}` may fail, and the other side does not compute it"),
+            Refusal::LeftUndefined => f.write_str("the left side is not known to be defined"),
+        }
+    }
 }
 
 /// What the program says of sizes, and what was asked so far.
@@ -40,11 +55,21 @@ pub struct Conditions<'a> {
     pub engine: &'a dyn Entails,
     asked: HashMap<Cond, bool>,
     known: HashMap<Id, Known>,
+    /// Whether evaluation cannot fail: of terms, by id, and of heads, what they are applied to being there.
+    safe: HashMap<Id, bool>,
+    safe_heads: HashMap<HeadId, bool>,
 }
 
 impl<'a> Conditions<'a> {
     pub fn new(facts: &'a [Cond], engine: &'a dyn Entails) -> Conditions<'a> {
-        Conditions { facts, engine, asked: HashMap::new(), known: HashMap::new() }
+        Conditions {
+            facts,
+            engine,
+            asked: HashMap::new(),
+            known: HashMap::new(),
+            safe: HashMap::new(),
+            safe_heads: HashMap::new(),
+        }
     }
 
     pub fn implied(&mut self, cond: &Cond) -> bool {
@@ -98,6 +123,47 @@ impl<'a> Conditions<'a> {
         Looking { vars, implied: &mut |cond| self.implied(cond) }.term(term)
     }
 
+    /// Whether evaluating the term of an id cannot fail.
+    fn is_safe(&mut self, graph: &Graph, id: Id, fresh: &mut Fresh) -> bool {
+        let mut open = vec![id];
+        while let Some(id) = open.last().copied() {
+            if self.safe.contains_key(&id) {
+                open.pop();
+                continue;
+            }
+            let node = graph.egraph.id_to_node(id);
+            let missing: Vec<Id> =
+                node.parts.iter().copied().filter(|p| !self.safe.contains_key(p)).collect();
+            if missing.is_empty() {
+                let safe = node.parts.iter().all(|part| self.safe[part])
+                    && self.is_safe_head(graph, node.head, fresh);
+                self.safe.insert(id, safe);
+                open.pop();
+            }
+            open.extend(missing);
+        }
+        self.safe[&id]
+    }
+
+    fn is_safe_head(&mut self, graph: &Graph, head: HeadId, fresh: &mut Fresh) -> bool {
+        if let Some(safe) = self.safe_heads.get(&head) {
+            return *safe;
+        }
+        let safe = self.fails_nowhere(&graph.heads().get(head).term, fresh);
+        self.safe_heads.insert(head, safe);
+        safe
+    }
+
+    /// Whether everything that must hold for an evaluation of the term follows from the facts.
+    fn fails_nowhere(&mut self, term: &Term, fresh: &mut Fresh) -> bool {
+        let Ok(needs) = definedness(term, fresh, LIMITS) else { return false };
+        needs.iter().all(|obligation| {
+            let Some(need) = obligation.need.as_cond() else { return false };
+            let all: Vec<Cond> = self.facts.iter().cloned().chain(obligation.facts()).collect();
+            self.implied(&need) || self.engine.entails(&all, &need)
+        })
+    }
+
     /// Whether the rule may be applied with these sizes, by symbol of the rule, and values.
     pub fn admit(
         &mut self,
@@ -125,6 +191,11 @@ impl<'a> Conditions<'a> {
                 }
             }
         }
+        for at in instance.lopsided() {
+            if !self.is_safe(graph, values[at], fresh) {
+                return Err(Refusal::MayFail(instance.params[at].0.name.to_string()));
+            }
+        }
         match instance.claim.directed {
             true if !self.left_is_defined(graph, instance, &subst, values, fresh) => {
                 Err(Refusal::LeftUndefined)
@@ -142,14 +213,8 @@ impl<'a> Conditions<'a> {
         fresh: &mut Fresh,
     ) -> bool {
         let left = subst.term(&instance.sides[0].term, fresh);
-        let Ok(needs) = definedness(&left, fresh, LIMITS) else { return false };
-        for obligation in needs {
-            let Some(need) = obligation.need.as_cond() else { return false };
-            let known = obligation.facts();
-            let all: Vec<Cond> = self.facts.iter().cloned().chain(known).collect();
-            if !self.implied(&need) && !self.engine.entails(&all, &need) {
-                return false;
-            }
+        if !self.fails_nowhere(&left, fresh) {
+            return false;
         }
         let params = instance.params.iter().zip(values);
         let vars: Vec<(Var, Known)> =

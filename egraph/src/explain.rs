@@ -1,18 +1,20 @@
 //! Why two terms of the graph are equal, as a derivation that names no graph.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use egg::{Id, TreeTerm};
 use rtv_semantics::derivation::{Application, Built, Derivation, Head, Line, Used, Why};
+use rtv_semantics::term::{Form, Fun};
 
 use crate::graph::{Node, Root};
 use crate::heads::HeadId;
 use crate::search::{Applied, DEFINITION, Search};
 
-/// How the term of one id became that of another; they are in one class.
-pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> Derivation {
+/// How the term of one id became that of another, which is in its class; and the operators whose
+/// definitions are used, by line.
+pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeMap<usize, String>) {
     let explanation = search.graph.egraph.explain_id_equivalence(from, to);
     let mut telling = Telling {
         search,
@@ -21,6 +23,7 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> Derivation {
         ids: HashMap::new(),
         applications: HashMap::new(),
         trees: HashMap::new(),
+        definitions: BTreeMap::new(),
     };
     let whole = telling.chain(&explanation.explanation_trees);
     if whole.line.is_none() {
@@ -28,7 +31,7 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> Derivation {
         let why = Why::Chain(Vec::new());
         telling.told.lines.push(Line { left: whole.first, right: whole.last, why });
     }
-    telling.told
+    (telling.told, telling.definitions)
 }
 
 /// Terms by place, and the line that equates them, where they are two.
@@ -48,6 +51,7 @@ struct Telling<'a, 'b> {
     applications: HashMap<usize, usize>,
     /// By address; the explanation outlives the telling.
     trees: HashMap<usize, Step>,
+    definitions: BTreeMap<usize, String>,
 }
 
 impl Telling<'_, '_> {
@@ -56,7 +60,7 @@ impl Telling<'_, '_> {
         let mut used: Vec<Used> = Vec::new();
         for (at, step) in steps.iter().enumerate() {
             if at > 0 {
-                used.extend(self.rewritten(&steps[at - 1], step, &trees[at]));
+                used.extend(self.rewritten(&steps[at - 1], step, [&trees[at - 1], &trees[at]]));
             }
             used.extend(step.line);
         }
@@ -70,21 +74,35 @@ impl Telling<'_, '_> {
     }
 
     /// The line by which the end of one step becomes the begin of the next.
-    fn rewritten(&mut self, before: &Step, after: &Step, tree: &TreeTerm<Node>) -> Option<Used> {
+    fn rewritten(&mut self, before: &Step, after: &Step, trees: [&TreeTerm<Node>; 2]) -> Option<Used> {
+        let [left_tree, tree] = trees;
         let (reason, forward) = match (&tree.forward_rule, &tree.backward_rule) {
             (Some(reason), _) => (reason.as_str(), true),
             (_, Some(reason)) => (reason.as_str(), false),
             _ => return None,
         };
         let (left, right) = if forward { (before.last, after.first) } else { (after.first, before.last) };
-        let why = if reason == DEFINITION {
+        let is_definition = reason == DEFINITION;
+        let name = self.operator(if forward { left_tree } else { tree });
+        let why = if is_definition {
             Why::Definition
         } else {
             let number = reason[1..].parse().expect("invariant: an application's reason is its number");
             Why::Rule { application: self.application(number), forward: true }
         };
         let Used { line, .. } = self.line(left, right, why);
+        if is_definition {
+            self.definitions.insert(line, name.unwrap_or_default());
+        }
         Some(Used { line, forward })
+    }
+
+    /// The operator that a term calls.
+    fn operator(&self, tree: &TreeTerm<Node>) -> Option<String> {
+        match self.search.graph.heads().get(tree.node.head).term.form() {
+            Form::Call(Fun::Op(instance), _) => Some(instance.name.to_string()),
+            _ => None,
+        }
     }
 
     fn tree(&mut self, tree: &Rc<TreeTerm<Node>>) -> Step {

@@ -42,6 +42,8 @@ pub struct Optimized {
     /// The body of the program that costs least, a `let` for each operation.
     pub body: Term,
     pub derivation: Derivation,
+    /// The operators whose bodies took the place of their calls, by line of the derivation.
+    pub definitions: BTreeMap<usize, String>,
     /// The costs of the program as it is and as it became; equal where it stays as it is.
     pub before: f64,
     pub after: f64,
@@ -91,10 +93,11 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
             best = (after, body, found);
         }
     }
-    let derivation = explain(&mut search, root, best.2);
+    let (derivation, definitions) = explain(&mut search, root, best.2);
     Optimized {
         body: best.1,
         derivation,
+        definitions,
         before,
         after: best.0,
         ended,

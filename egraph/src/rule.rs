@@ -117,6 +117,12 @@ impl Instance {
         Ok(Instance { rule, claim: claim.clone(), syms, params, facts, sides })
     }
 
+    /// The parameters that one side computes and the other does not.
+    pub fn lopsided(&self) -> impl Iterator<Item = usize> {
+        let [left, right] = &self.sides;
+        left.params.symmetric_difference(&right.params).copied()
+    }
+
     /// Whether what one side is says all of the other: its sizes and values.
     pub fn determines(&self, from: usize) -> bool {
         let (from, to) = (&self.sides[from], &self.sides[1 - from]);

@@ -15,6 +15,7 @@ mod mutate;
 mod ops;
 mod opt;
 mod replay;
+mod rules;
 mod run;
 mod solve;
 mod verify_cert;
@@ -73,6 +74,8 @@ enum Verb {
     Fuzz(fuzz::Fuzz),
     /// Make programs cheaper by proved rules
     Opt(opt::Opt),
+    /// List the rules that programs are made cheaper by
+    Rules(rules::Rules),
     /// Format source files
     Fmt(fmt::Fmt),
     /// Explain an error code, or tell all of one claim
@@ -134,6 +137,7 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Conform(conform) => conform.run(&mut reporter),
         Verb::Fuzz(fuzz) => fuzz.run(&mut reporter),
         Verb::Opt(opt) => opt.run(&mut reporter),
+        Verb::Rules(rules) => rules.run(&mut reporter),
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),

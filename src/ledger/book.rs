@@ -134,6 +134,11 @@ impl Line {
         self.verdict == Some(Verdict::Proved) && !self.contracts.is_empty()
     }
 
+    /// The mode of the claim.
+    pub fn mode(&self) -> &'static str {
+        self.mode
+    }
+
     /// The verdict, in a word.
     pub fn verdict_word(&self) -> &'static str {
         self.verdict.map_or(NO_CLAIM, Verdict::name)

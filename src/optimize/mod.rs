@@ -1,14 +1,18 @@
 //! Programs made cheaper by proved rules.
 
+mod dot;
 mod rules;
+mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use rtv_egraph::{Limits, Optimized, Rules, Settings};
+use rtv_proofs::derived::{Agreement, Fault, Place, Refused, compare};
+use rtv_proofs::{Checker, Counterexample};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
 use rtv_semantics::entail::Cond;
-use rtv_semantics::entail::Entails;
 use rtv_semantics::guess::counterexample;
 use rtv_semantics::program::{Function, Input, Mode};
 use rtv_semantics::size::{Size, Sym};
@@ -16,7 +20,9 @@ use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
 
+pub use dot::dot;
 pub use rules::{RuleBook, Standing, Stated, Wanted};
+pub use steps::{By, Step};
 
 /// The size of an axis where a program leaves it open, for pricing: the first at which it can be priced.
 pub const TYPICAL: [i64; 4] = [256, 64, 16, 4];
@@ -102,19 +108,108 @@ pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
     Cost::of(&subst.term(body, &mut fresh), &inputs).ok()
 }
 
-/// The cheapest program that rules make of a function at sizes.
+/// What is asked of the optimizer.
+pub struct Request<'a> {
+    pub upto: Mode,
+    pub limits: Limits,
+    /// Whether the time of the search is over.
+    pub out_of_time: &'a dyn Fn() -> bool,
+    /// Random inputs on which the result is compared with its source.
+    pub samples: u64,
+    pub seed: u64,
+}
+
+/// A function with a cheaper body, and how it came about.
+pub struct Improved {
+    pub function: Function,
+    pub found: Optimized,
+    pub steps: Vec<Step>,
+    pub agreement: Agreement,
+    /// Proved rules that the checker of derivations would not have in this mode, and why.
+    pub left_out: Vec<(Arc<str>, Fault)>,
+}
+
+/// Why there is no result: always a fault of rtv, or of a rule.
+pub enum Failed {
+    /// A rule, by name, that makes two terms one whose values or types differ.
+    Rule(Arc<str>),
+    Types(String),
+    /// The derivation is not accepted.
+    Refused(Refused),
+    /// Source and result differ on an input.
+    Differs(Box<Counterexample>),
+}
+
+/// How often the search begins anew without a rule that its derivation may not use.
+const ATTEMPTS: usize = 6;
+
+/// The cheapest program that proved rules make of a function at sizes, its derivation checked by
+/// who does not trust it, and run beside its source.
+///
+/// # Errors
+/// Where checks find that the result is none.
 pub fn optimize(
+    function: &Function,
+    book: &RuleBook,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+) -> Result<Improved, Failed> {
+    let wanted = wanted(function, request.upto);
+    let mut left_out: Vec<(Arc<str>, Fault)> = Vec::new();
+    loop {
+        let found = {
+            let mut giver = book.giver(&wanted);
+            let mut rules = |operators: &BTreeSet<String>| {
+                let mut given = giver(operators);
+                given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
+                given
+            };
+            search(function, &mut rules, sizes, request, checker)
+        };
+        if let Some(wrong) = found.wrong {
+            return Err(Failed::Rule(found.rules[wrong].name.clone()));
+        }
+        if let Some((a, b)) = &found.clash {
+            return Err(Failed::Types(format!("{a} and {b}")));
+        }
+        match checker.derived(function, request.upto, &found.derivation, &mut book.proved(checker), None) {
+            Ok(became) => {
+                let agreement = compare(function, &became.term, request.upto, request.samples, request.seed)
+                    .map_err(Failed::Differs)?;
+                let steps = steps::of(&found);
+                let function = Function { body: found.body.clone(), ..function.clone() };
+                return Ok(Improved { function, found, steps, agreement, left_out });
+            }
+            Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
+                left_out.push((found.derivation.applications[at].rule.clone(), fault));
+            }
+            Err(refused) => return Err(Failed::Refused(refused)),
+        }
+    }
+}
+
+/// How often each rule makes two terms of a function one, within the default limits; nothing of one that
+/// cannot be priced.
+pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker) -> Vec<(Arc<str>, u64)> {
+    let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
+    let request = Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 0, seed: 0 };
+    let wanted = wanted(function, upto);
+    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker);
+    found.fired.iter().map(|(rule, times)| (found.rules[*rule].name.clone(), *times)).collect()
+}
+
+fn search(
     function: &Function,
     rules: &mut Rules<'_>,
     sizes: &Sizes,
-    limits: Limits,
-    engine: &dyn Entails,
-    out_of_time: &dyn Fn() -> bool,
+    request: &Request<'_>,
+    checker: &Checker,
 ) -> Optimized {
     let settings = Settings {
-        limits,
-        engine,
-        out_of_time,
+        limits: request.limits,
+        engine: checker.engine(),
+        out_of_time: request.out_of_time,
         sizes: &|sym| sizes.get(sym).map_or(1.0, |n| *n as f64),
         fingerprints: cfg!(debug_assertions),
         price: &|body| cost(function, body, sizes).map(|cost| cost.total()),

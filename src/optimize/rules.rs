@@ -7,13 +7,14 @@ use std::sync::Arc;
 use rtv_egraph::Rule;
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::print::print_expr;
-use rtv_proofs::{Module, rule_claims, subject, surely_applied};
+use rtv_proofs::derived::Proved;
+use rtv_proofs::{Checker, Module, rule_claims, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{ClaimKind, Mode};
 
 use crate::cli::STACK_BYTES;
-use crate::ledger::{Book, Books, For};
+use crate::ledger::{Book, Books, For, Line};
 use crate::project::Project;
 
 /// Path, text and ledger of each file of rules.
@@ -33,6 +34,8 @@ pub struct Stated {
     pub name: String,
     /// `FILE:LINE`.
     pub place: String,
+    /// The mode in which the ledger knows it; empty where it does not.
+    pub mode: &'static str,
     pub standing: Standing,
     /// The operators that each side surely applies.
     surely: [BTreeSet<String>; 2],
@@ -57,6 +60,17 @@ pub enum Standing {
     NotInLedger,
 }
 
+impl Standing {
+    /// The verdict in a word.
+    pub fn word(&self) -> &str {
+        match self {
+            Standing::Proved => "proved",
+            Standing::Not(verdict) => verdict,
+            Standing::NotInLedger => "unknown",
+        }
+    }
+}
+
 /// What of the rules is asked for.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -78,7 +92,7 @@ impl RuleBook {
             let file = FileId(0);
             let (module, faults) = Module::new(file, rtv_grammar::parse(file, text));
             assert!(!faults.iter().any(Diagnostic::is_error), "{path}: {faults:?}");
-            book.add(module, path, text, &|module, at| standing(&known, module, at));
+            book.add(module, path, text, Some(&known));
         }
         book
     }
@@ -97,24 +111,31 @@ impl RuleBook {
             let (module, names) = Module::new(unit.file, unit.parsed);
             faults.extend(names);
             let path = unit.path.display().to_string();
-            book.add(module, &path, &text, &|module, at| match books.book(module.file) {
-                Some(known) => standing(known, module, at),
-                None => Standing::NotInLedger,
-            });
+            let known = books.book(module.file);
+            book.add(module, &path, &text, known);
         }
         (book, project, faults)
     }
 
-    fn add(&mut self, module: Module, path: &str, text: &str, standing: &dyn Fn(&Module, usize) -> Standing) {
+    fn add(&mut self, module: Module, path: &str, text: &str, known: Option<&Book>) {
         let file = self.files.len();
         for (at, item) in module.items.iter().enumerate() {
-            let Some((name, Some(ClaimKind::Rule | ClaimKind::Decomp))) = subject(item) else { continue };
+            let Some((name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp)))) = subject(item) else {
+                continue;
+            };
             let before = &text[..(item.span.lo as usize).min(text.len())];
             let place = format!("{path}:{}", before.matches('\n').count() + 1);
-            let standing = standing(&module, at);
+            let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
+            let line = line.filter(|line| line.key == module.content_key(at));
+            let standing = match line {
+                Some(line) if line.is_proved() => Standing::Proved,
+                Some(line) => Standing::Not(line.verdict_word().to_string()),
+                None => Standing::NotInLedger,
+            };
+            let mode = line.map_or("", Line::mode);
             let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
             let surely = surely_applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, standing, surely, both_ways });
+            self.stated.push(Stated { file, at, name, place, mode, standing, surely, both_ways });
         }
         self.files.push(module);
     }
@@ -124,9 +145,28 @@ impl RuleBook {
         &self.stated
     }
 
-    /// The statement of a rule as it is written.
-    pub fn statement(&self, stated: &Stated) -> String {
-        statement(&self.files[stated.file].items[stated.at]).unwrap_or_default()
+    /// What a rule states, in one line.
+    pub fn statement(&self, name: &str) -> Option<String> {
+        let stated = self.stated.iter().find(|stated| stated.name == name)?;
+        statement(&self.files[stated.file].items[stated.at])
+    }
+
+    /// The rules that are not used, and why.
+    pub fn not_proved(&self) -> impl Iterator<Item = (&Stated, String)> {
+        self.stated.iter().filter_map(|stated| match &stated.standing {
+            Standing::Proved => None,
+            Standing::Not(verdict) => Some((stated, format!("the ledger calls it {verdict}"))),
+            Standing::NotInLedger => Some((stated, "the ledger does not know it as it is now".to_string())),
+        })
+    }
+
+    /// The proved rules, for who checks derivations.
+    pub fn proved<'b>(&'b self, checker: &'b Checker) -> Proved<'b> {
+        let mut proved = Proved::by(checker);
+        for stated in self.stated.iter().filter(|stated| stated.standing == Standing::Proved) {
+            proved.admit(&self.files[stated.file], stated.at);
+        }
+        proved
     }
 
     /// The module of a rule and its place there.
@@ -185,16 +225,6 @@ fn strength(mode: Mode) -> Option<u8> {
         Mode::Reassoc => Some(1),
         Mode::Real => Some(2),
         Mode::Close { .. } => None,
-    }
-}
-
-fn standing(known: &Book, module: &Module, at: usize) -> Standing {
-    let Some((name, Some(kind))) = subject(&module.items[at]) else { return Standing::NotInLedger };
-    match known.get(&(name, kind.name())) {
-        Some(line) if line.key != module.content_key(at) => Standing::NotInLedger,
-        Some(line) if line.is_proved() => Standing::Proved,
-        Some(line) => Standing::Not(line.verdict_word().to_string()),
-        None => Standing::NotInLedger,
     }
 }
 
