@@ -1,4 +1,4 @@
-//! The rules of modules that are known to be proved.
+//! The functions of modules, and those rules of theirs that are known to be proved.
 
 use super::Rules;
 use crate::check::Checker;
@@ -7,10 +7,12 @@ use crate::decide::Task;
 use crate::instances::instances;
 use crate::module::{Module, subject};
 use crate::verdict::Verdict;
-use rtv_grammar::lower::{Choice, Ranks, has_rank_variables};
+use rtv_grammar::ast::{DefKind, ItemKind};
+use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
+use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::{Claim, ClaimKind, Mode};
-use std::collections::{BTreeMap, HashMap};
+use rtv_semantics::program::{Claim, ClaimKind, Function, Mode};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Axes of a rank variable at most: what an instance of a rule costs grows with them.
@@ -44,18 +46,46 @@ impl<'c> Proved<'c> {
 
     fn elaborated(&self, (rule, dtypes, rank): &At) -> Option<Arc<Claim>> {
         let (module, at) = *self.rules.get(rule)?;
+        let choice = choice(module, at, dtypes, *rank)?;
+        let laws = self.checker.laws_known_to(module, at)?;
+        let engine = self.checker.engine();
+        instances(&module.items[at], &module.defs, engine, &laws, &[choice]).ok()?.pop()
+    }
+}
+
+/// The choice of dtypes and axes, if the item at a place has it.
+fn choice(module: &Module, at: usize, dtypes: &[(Arc<str>, DType)], rank: Option<usize>) -> Option<Choice> {
+    let item = &module.items[at];
+    let known = dtype_choices(item)?.iter().any(|choice| choice == dtypes);
+    let has_axes = rank.is_none_or(|rank| rank <= MAX_RANK && has_rank_variables(item));
+    let ranks = rank.map_or(Ranks::Opaque, Ranks::Fixed);
+    (known && has_axes).then(|| Choice { dtypes: dtypes.to_vec(), ranks })
+}
+
+impl Checker {
+    /// The `fn` at a place of a module, for a choice of dtypes and of a number of axes for its rank variables
+    /// (without one they stand for any number); nothing where it does not type.
+    pub fn function(
+        &self,
+        module: &Module,
+        at: usize,
+        dtypes: &[(Arc<str>, DType)],
+        rank: Option<usize>,
+    ) -> Option<Function> {
         let item = &module.items[at];
-        let admissible = dtype_choices(item)?.contains(dtypes)
-            && rank.is_none_or(|rank| rank <= MAX_RANK && has_rank_variables(item));
-        if !admissible {
-            return None;
-        }
-        let ranks = rank.map_or(Ranks::Opaque, Ranks::Fixed);
-        let (_, kind) = subject(item)?;
-        let task = Task::of(module, at, kind?, None);
-        let laws = self.checker.lawful(&task);
-        let choice = Choice { dtypes: dtypes.clone(), ranks };
-        instances(item, &module.defs, self.checker.engine(), &laws, &[choice]).ok()?.pop()
+        let is_fn = matches!(&item.kind, ItemKind::Def(def) if def.kind == DefKind::Fn);
+        let choice = choice(module, at, dtypes, rank).filter(|_| is_fn)?;
+        let laws = self.laws_known_to(module, at)?;
+        let mut lower = Lower::new(&module.defs, self.engine()).with_laws(laws);
+        let function = lower.function(item, &choice)?;
+        let sound = !lower.take_diagnostics().iter().any(Diagnostic::is_error);
+        sound.then_some(function)
+    }
+
+    /// The monoids that an item rests on and whose laws are proved.
+    fn laws_known_to(&self, module: &Module, at: usize) -> Option<BTreeSet<String>> {
+        let (_, kind) = subject(&module.items[at])?;
+        Some(self.lawful(&Task::of(module, at, kind.unwrap_or(ClaimKind::Calls), None)))
     }
 }
 

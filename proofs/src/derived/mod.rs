@@ -23,6 +23,7 @@
 //! in it is an error of both; if one side does not, what it stands for must be free of errors.
 
 mod applied;
+mod certificate;
 mod compare;
 mod fault;
 mod library;
@@ -31,8 +32,10 @@ mod scalars;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod text;
 mod values;
 
+pub use certificate::{About, Certificate, Subject};
 pub use compare::{Agreement, compare};
 pub use fault::{Fault, Place, Refused};
 pub use library::Proved;

@@ -3,7 +3,8 @@
 use super::{Fault, Place, Proved, Refused, Rules, compare};
 use crate::check::{Checker, Settings, Stage};
 use crate::module::{Module, subject};
-use rtv_grammar::lower::{Choice, Lower, Ranks, dtype_variables};
+use rtv_grammar::ast::Item;
+use rtv_grammar::lower::dtype_variables;
 use rtv_grammar::parse;
 use rtv_semantics::derivation::{
     Application, Built, Derivation, Head, Line, Used, Why, definition, operator_form, parts,
@@ -104,26 +105,32 @@ impl Desk {
         rules
     }
 
-    fn function(&self, name: &str, ranks: Ranks) -> Function {
-        let item = self.module.items.iter().find(|item| subject(item).is_some_and(|(n, _)| n == name));
-        let item = item.expect("a function of this name");
-        let dtypes = dtype_variables(item).into_iter().map(|(name, _)| (name, DType::F32)).collect();
-        let mut lower = Lower::new(&self.module.defs, self.checker.engine());
-        let function = lower.function(item, &Choice { dtypes, ranks });
-        function.unwrap_or_else(|| panic!("{name}: {:?}", lower.take_diagnostics()))
+    fn function(&self, name: &str, rank: Option<usize>) -> Function {
+        let at = self.place(name).expect("a function of this name");
+        let dtypes = f32s(&self.module.items[at]);
+        self.checker.function(&self.module, at, &dtypes, rank).expect("a function that types")
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.module.items.iter().position(|item| subject(item).is_some_and(|(known, _)| known == name))
     }
 
     fn hand(&self, function: &str) -> Hand<'_> {
-        self.hand_at(function, Ranks::Opaque)
+        self.hand_at(function, None)
     }
 
-    fn hand_at(&self, function: &str, ranks: Ranks) -> Hand<'_> {
-        let source = self.function(function, ranks);
+    fn hand_at(&self, function: &str, rank: Option<usize>) -> Hand<'_> {
+        let source = self.function(function, rank);
         let mut hand = Hand { desk: self, source, derivation: Derivation::default(), root: 0 };
         let form = operator_form(&hand.source.body, &mut Fresh::new(1_000_000)).term;
         hand.root = hand.whole(&form, &Head::Source, Vec::new(), &HashMap::new());
         hand
     }
+}
+
+/// `f32` for every dtype variable.
+fn f32s(item: &Item) -> Vec<(Arc<str>, DType)> {
+    dtype_variables(item).into_iter().map(|(name, _)| (name, DType::F32)).collect()
 }
 
 /// A derivation in the making.
@@ -174,10 +181,7 @@ impl Hand<'_> {
     /// Applies a rule, and builds both of its sides.
     fn apply(&mut self, rule: &str, rank: Option<usize>, sizes: Vec<Size>, values: Vec<usize>) -> Sides {
         let application = self.derivation.applications.len();
-        let item = self.desk.module.items.iter().find(|item| subject(item).is_some_and(|(n, _)| n == rule));
-        let variables = item.map(dtype_variables).unwrap_or_default();
-        let dtypes: Vec<(Arc<str>, DType)> =
-            variables.into_iter().map(|(name, _)| (name, DType::F32)).collect();
+        let dtypes = self.desk.place(rule).map_or(Vec::new(), |at| f32s(&self.desk.module.items[at]));
         let claim = self.desk.rules().claim(rule, &dtypes, rank);
         let rule = rule.into();
         self.derivation.applications.push(Application {
@@ -344,16 +348,15 @@ fn an_operator_is_its_body() {
 #[test]
 fn rules_apply_at_any_rank() {
     let desk = Desk::new();
-    let at_any = (Ranks::Opaque, None, &["numel(S)", "S"][..]);
-    for (ranks, rank, axes) in [at_any, (Ranks::Fixed(2), Some(2), &["S0", "S1"])] {
-        let mut hand = desk.hand_at("sum_of_three", ranks);
+    for (rank, axes) in [(None, &["numel(S)", "S"][..]), (Some(2), &["S0", "S1"])] {
+        let mut hand = desk.hand_at("sum_of_three", rank);
         let values = [&[0, 0][..], &[0, 1], &[1]].map(|path| hand.at(path)).to_vec();
         let sides = hand.apply("sum_associates", rank, hand.sizes(axes), values);
         hand.by_rule(&sides);
         hand.accepted(Mode::Reassoc);
         hand.accepted(Mode::Real);
     }
-    let mut hand = desk.hand_at("sum_of_three", Ranks::Opaque);
+    let mut hand = desk.hand_at("sum_of_three", None);
     let values = [&[0, 0][..], &[0, 1], &[1]].map(|path| hand.at(path)).to_vec();
     // The axes of a rank variable are not one axis.
     hand.apply("sum_associates", Some(1), hand.sizes(&["S"]), values);
@@ -384,7 +387,7 @@ fn a_precondition_on_sizes_must_follow() {
     let open = Size::int(6).floor_div(&hand.size("N"));
     hand.derivation.applications[0].sizes = vec![n.clone(), Size::int(2), open.clone()];
     hand.refused(Mode::Exact, Place::Application(0), Fault::Size(open.to_string()));
-    let other = desk.function("twice", Ranks::Opaque);
+    let other = desk.function("twice", None);
     let sym = super::symbols(&other)[0].clone();
     let sym = rtv_semantics::size::Sym::new(sym.id() + 77, sym.kind(), "other");
     hand.derivation.applications[0].sizes = vec![Size::sym(&sym), Size::int(2), Size::int(5)];
@@ -593,10 +596,10 @@ fn terms_are_made_of_terms_before_them_that_fit() {
 #[test]
 fn an_input_shows_what_two_programs_differ_in() {
     let desk = Desk::new();
-    let source = desk.function("twice", Ranks::Opaque);
+    let source = desk.function("twice", None);
     let Form::Call(_, args) = source.body.form() else { panic!("an operator") };
     assert!(compare(&source, &args[0], Mode::Exact, 50, 0).is_err());
-    let product = desk.function("spread", Ranks::Opaque);
+    let product = desk.function("spread", None);
     let (c, x) = (&product.params[0], &product.params[1]);
     let (Input::Value(c, ty), Input::Value(x, _)) = (&c.input, &x.input) else { panic!("values") };
     let _ = x;
