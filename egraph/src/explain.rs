@@ -26,9 +26,10 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeM
         definitions: BTreeMap::new(),
     };
     let whole = telling.chain(&explanation.explanation_trees);
-    if whole.line.is_none() {
-        // The program stays as it is.
-        let why = Why::Chain(Vec::new());
+    // The last line is about the program and what it became, also where that is the same.
+    let is_last = |used: Used| used.forward && used.line + 1 == telling.told.lines.len();
+    if !whole.line.is_some_and(is_last) {
+        let why = Why::Chain(whole.line.into_iter().collect());
         telling.told.lines.push(Line { left: whole.first, right: whole.last, why });
     }
     (telling.told, telling.definitions)

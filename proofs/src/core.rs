@@ -41,13 +41,14 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
 }
 
 /// The `fn` at a place of a module as a program, at f32 where a dtype is open and with so many axes for each
-/// rank variable; nothing where it does not type.
-pub fn program(module: &Module, at: usize, rank: usize) -> (Option<Function>, Vec<Diagnostic>) {
+/// rank variable, and that choice; nothing where it does not type.
+pub fn program(module: &Module, at: usize, rank: usize) -> (Option<(Function, Choice)>, Vec<Diagnostic>) {
     let item = &module.items[at];
     let Some(choice) = shown_choice(item) else { return (None, Vec::new()) };
     let mut lower = Lower::new(&module.defs, &Guessing);
-    let function = lower.function(item, &Choice { ranks: Ranks::Fixed(rank), ..choice });
-    (function, lower.take_diagnostics())
+    let choice = Choice { ranks: Ranks::Fixed(rank), ..choice };
+    let function = lower.function(item, &choice);
+    (function.map(|function| (function, choice)), lower.take_diagnostics())
 }
 
 /// The claim of the item at a place of a module, at every choice of these dtypes and of at most so many axes

@@ -9,8 +9,9 @@ use clap::{Args, ValueEnum};
 use rtv_egraph::{Ended, Limits, Optimized};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::core_text;
-use rtv_proofs::{Checker, Module, Stage, program, subject};
-use rtv_runtime::io::placeless;
+use rtv_grammar::lower::{Choice, has_rank_variables};
+use rtv_proofs::{Checker, Module, Stage, derived, program, subject};
+use rtv_runtime::io::{UNWRITABLE, placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
@@ -18,7 +19,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::run::no_such_function;
-use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
+use crate::optimize::{self, By, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
 use crate::report::Reporter;
 
@@ -53,6 +54,9 @@ pub struct Opt {
     rules: Vec<PathBuf>,
     #[arg(long, value_enum, default_value_t = Emit::Rtl)]
     emit: Emit,
+    /// Write the certificate of the result, for `rtv verify-cert`
+    #[arg(long, value_name = "FILE", requires = "function")]
+    certificate: Option<PathBuf>,
     /// Terms in the graph, after which no rule is applied any more
     #[arg(long, default_value_t = Limits::default().nodes)]
     nodes: usize,
@@ -145,11 +149,11 @@ impl Opt {
         for at in chosen {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
-            if let Some(function) = function
-                && let Err(fault) = self.function(&function, &book, &checker, reporter)
-            {
-                found.push(fault);
-            }
+            let Some((function, choice)) = function else { continue };
+            let improved = self
+                .function(&function, &book, &checker, reporter)
+                .and_then(|improved| self.certify(module, at, &choice, &function, &improved, &book));
+            found.extend(improved.err());
         }
         found
     }
@@ -190,7 +194,7 @@ impl Opt {
         book: &RuleBook,
         checker: &Checker,
         reporter: &mut Reporter,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<Improved, Diagnostic> {
         let asked = asked(&self.sizes)?;
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
@@ -205,9 +209,36 @@ impl Opt {
             seed: self.effort.seed(),
         };
         let improved = optimize::optimize(function, book, &sizes, &request, checker)
-            .map_err(|failed| not_equal(function, &failed))?;
+            .map_err(|failed| not_equal(function, &failed.to_string()))?;
         self.show(&improved, &sizes, book, reporter);
-        Ok(())
+        Ok(improved)
+    }
+
+    /// Writes the certificate, where one is asked for.
+    fn certify(
+        &self,
+        module: &Module,
+        at: usize,
+        choice: &Choice,
+        function: &Function,
+        improved: &Improved,
+        book: &RuleBook,
+    ) -> Result<(), Diagnostic> {
+        let Some(path) = &self.certificate else { return Ok(()) };
+        let source = derived::Subject {
+            name: function.name.to_string(),
+            file: self.file.display().to_string(),
+            key: module.content_key(at),
+        };
+        let ranked = has_rank_variables(&module.items[at]).then_some(self.rank);
+        let about =
+            derived::About { source, dtypes: choice.dtypes.clone(), rank: ranked, mode: self.upto.mode() };
+        let certificate =
+            derived::Certificate::of(about, book.subjects(), function, &improved.found.derivation)
+                .map_err(|fault| not_equal(function, &fault.to_string()))?;
+        std::fs::write(path, certificate.write()).map_err(|why| {
+            placeless(UNWRITABLE, format!("cannot write `{}`: {}", path.display(), reason(&why)))
+        })
     }
 
     fn show(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook, reporter: &mut Reporter) {
@@ -292,13 +323,7 @@ fn asked(texts: &[String]) -> Result<BTreeMap<String, i64>, Diagnostic> {
     texts.iter().map(|text| size(text).ok_or_else(|| fault(text))).collect()
 }
 
-fn not_equal(function: &Function, failed: &Failed) -> Diagnostic {
-    let why = match failed {
-        Failed::Rule(rule) => format!("the rule `{rule}` makes one of two terms that differ"),
-        Failed::Types(types) => format!("terms of the types {types} were made one"),
-        Failed::Refused(refused) => format!("the derivation is refused: {refused}"),
-        Failed::Differs(_) => "source and result differ on a random input".to_string(),
-    };
+fn not_equal(function: &Function, why: &str) -> Diagnostic {
     placeless(NOT_EQUAL, format!("no result for `{}`: {why}", function.name))
         .help("this is a fault of rtv or of a rule, not of the program")
 }

@@ -84,7 +84,7 @@ impl Rules {
                 continue;
             }
             for at in 0..module.items.len() {
-                let (Some(function), _) = program(&module, at, 1) else { continue };
+                let (Some((function, _)), _) = program(&module, at, 1) else { continue };
                 for (rule, times) in optimize::fired(&function, book, Mode::Real, &checker) {
                     *fired.entry(rule).or_default() += times;
                 }

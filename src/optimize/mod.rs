@@ -5,6 +5,7 @@ mod rules;
 mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 
 use rtv_egraph::{Limits, Optimized, Rules, Settings};
@@ -138,6 +139,17 @@ pub enum Failed {
     Refused(Refused),
     /// Source and result differ on an input.
     Differs(Box<Counterexample>),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
+            Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
+            Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
+            Failed::Differs(_) => f.write_str("source and result differ on a random input"),
+        }
+    }
 }
 
 /// How often the search begins anew without a rule that its derivation may not use.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rtv_egraph::Rule;
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::print::print_expr;
-use rtv_proofs::derived::Proved;
+use rtv_proofs::derived::{Proved, Subject};
 use rtv_proofs::{Checker, Module, rule_claims, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
@@ -157,6 +157,14 @@ impl RuleBook {
             Standing::Proved => None,
             Standing::Not(verdict) => Some((stated, format!("the ledger calls it {verdict}"))),
             Standing::NotInLedger => Some((stated, "the ledger does not know it as it is now".to_string())),
+        })
+    }
+
+    /// Every rule, as a certificate names it.
+    pub fn subjects(&self) -> impl Iterator<Item = Subject> {
+        self.stated.iter().map(|stated| {
+            let file = stated.place.rsplit_once(':').map_or("", |(file, _)| file).to_string();
+            Subject { name: stated.name.clone(), file, key: self.files[stated.file].content_key(stated.at) }
         })
     }
 
