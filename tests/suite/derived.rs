@@ -73,13 +73,13 @@ fn project(name: &str) -> Folder {
 
 fn verified(folder: &Folder, text: &str) -> Run {
     folder.file("twice.cert", text);
-    folder.run(&["verify-cert", "twice.cert"])
+    folder.run(&["verify-cert", "twice.cert", "--format", "json"])
 }
 
 fn refused(folder: &Folder, text: &str, why: &str) {
     let run = verified(folder, text);
     assert_eq!(run.code, Some(2), "{why}: {}{}", run.out, run.err);
-    assert!(run.err.contains("R0825") && run.err.contains(why), "{why}: {}", run.err);
+    assert!(run.out.contains("R0825") && run.out.contains(why), "{why}: {}", run.out);
 }
 
 /// With the hash of what is before it.
@@ -97,7 +97,7 @@ fn the_certificate_of_an_optimization_is_checked_again() {
     assert_eq!(certificate_again(&text), text);
     let run = verified(&folder, &text);
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
-    assert!(run.out.contains("1 accepted, 0 rejected"), "{}", run.out);
+    assert!(run.out.contains("\"accepted\":1,\"rejected\":0"), "{}", run.out);
 }
 
 fn certificate_again(text: &str) -> String {
@@ -155,7 +155,7 @@ fn forged_certificates_of_optimizations_are_refused() {
                 let run = verified(&folder, &forged);
                 match run.code {
                     Some(0) => accepted.push(lines[at].clone()),
-                    code => assert!(code == Some(2) && run.err.contains("R0825"), "{}", run.err),
+                    code => assert!(code == Some(2) && run.out.contains("R0825"), "{}", run.out),
                 }
             }
         }
