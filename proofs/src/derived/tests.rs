@@ -1,5 +1,6 @@
 //! Derivations made by hand: right ones are accepted, wrong ones refused for what is wrong.
 
+mod forged;
 mod known;
 
 use super::{Fault, Place, Proved, Refused, Rules, compare};
