@@ -106,7 +106,10 @@ impl Checker {
         let solver = self.prover.solver();
         solver.until(deadline.at());
         let checked = deadline.within(|| check(source, upto, derivation, rules, Leaves::new(solver, second)));
-        checked.unwrap_or_else(|Cancelled| Err(Refused { at: Place::Whole, fault: Fault::Timeout }))
+        match checked {
+            Ok(checked) => checked,
+            Err(Cancelled) => Err(Refused { at: Place::Whole, fault: Fault::Timeout }),
+        }
     }
 }
 
