@@ -8,6 +8,7 @@
 
 mod alias;
 mod apart;
+mod applied;
 mod as_test;
 mod certificate;
 mod check;
@@ -40,11 +41,12 @@ mod verdict;
 mod verify;
 mod witness;
 
+pub use applied::surely_applied;
 pub use as_test::as_test;
 pub use certificate::Certificate;
 pub use check::{Checker, Outcome, Settings, Stage};
 pub use content::SOUNDNESS;
-pub use core::{core, operators};
+pub use core::{core, operators, program, rule_claims};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use decide::BOUNDED;
