@@ -13,7 +13,7 @@
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use crate::size::Size;
-use crate::subst::{Fresh, Subst, children, free_vars, lets};
+use crate::subst::{FreeCache, Fresh, Subst, children, free_vars, lets};
 use crate::term::{Form, Fun, Term, Var};
 use crate::types::Type;
 use std::collections::{BTreeSet, HashMap};
@@ -98,21 +98,23 @@ pub struct OperatorForm {
 /// The operator form of a term whose free variables stand for themselves. Functions without
 /// preconditions are put in place of their calls.
 pub fn operator_form(term: &Term, fresh: &mut Fresh) -> OperatorForm {
-    let mut walk = Walk { fresh, dropped: false };
+    let mut walk = Walk { fresh, free: FreeCache::default(), dropped: false };
     let term = walk.value(term, &Values::default());
     OperatorForm { term, dropped: walk.dropped }
 }
 
 /// The body of the operator that a term calls, in operator form; `None` where it calls none, or one
-/// that checks something at entry.
+/// that checks something at entry. An argument is dropped even if it is a variable, which may stand for
+/// a value that fails.
 pub fn definition(term: &Term, fresh: &mut Fresh) -> Option<OperatorForm> {
     let Form::Call(Fun::Op(instance), args) = term.form() else { return None };
     if !instance.requires.is_empty() {
         return None;
     }
-    let mut walk = Walk { fresh, dropped: false };
-    let values = walk.bound(&instance.params, args.clone(), &instance.body);
-    let term = walk.value(&instance.body, &values);
+    let mut walk = Walk { fresh, free: FreeCache::default(), dropped: false };
+    let free = walk.free.term(&instance.body);
+    walk.dropped = instance.params.iter().any(|(var, _)| !free.vars.contains(var));
+    let term = walk.value(&instance.body, &bound(&instance.params, args.clone()));
     Some(OperatorForm { term, dropped: walk.dropped })
 }
 
@@ -152,6 +154,8 @@ struct Values(HashMap<Var, Term>);
 
 struct Walk<'a> {
     fresh: &'a mut Fresh,
+    /// Of what is walked, and not of what is built.
+    free: FreeCache,
     dropped: bool,
 }
 
@@ -162,11 +166,16 @@ impl Walk<'_> {
             Form::Var(v) => values.0.get(v).unwrap_or(term).clone(),
             Form::Let(..) => {
                 let (chain, body) = lets(term);
+                let mut used = self.free.term(body).vars.clone();
+                for (var, value) in chain.iter().rev() {
+                    if used.contains(*var) {
+                        used.extend(self.free.term(value).vars.iter().cloned());
+                    } else {
+                        self.dropped |= !is_at_hand(value);
+                    }
+                }
                 let mut inner = values.clone();
-                for (at, (var, value)) in chain.iter().enumerate() {
-                    let used = free_vars(body).contains(*var)
-                        || chain[at + 1..].iter().any(|(_, later)| free_vars(later).contains(*var));
-                    self.dropped |= !used;
+                for (var, value) in &chain {
                     let value = self.value(value, &inner);
                     inner.0.insert((*var).clone(), value);
                 }
@@ -177,26 +186,23 @@ impl Walk<'_> {
                 if instance.is_op || !instance.requires.is_empty() {
                     return Term::call(instance.clone(), args, span);
                 }
-                let inner = self.bound(&instance.params, args, &instance.body);
-                self.value(&instance.body, &inner)
+                let free = self.free.term(&instance.body);
+                let unused =
+                    instance.params.iter().zip(&args).filter(|((var, _), _)| !free.vars.contains(var));
+                self.dropped |= unused.into_iter().any(|(_, arg)| !is_at_hand(arg));
+                self.value(&instance.body, &bound(&instance.params, args))
             }
-            Form::Call(Fun::Item(k), args) => Term::item(*k, self.value(&args[0], values), span),
+            Form::Call(Fun::Item(k), args) => {
+                let tuple = self.value(&args[0], values);
+                // Of a tuple that is at hand the other components are gone.
+                self.dropped |= matches!(tuple.form(), Form::Tuple(all) if all.len() > 1);
+                Term::item(*k, tuple, span)
+            }
             Form::Tuple(parts) => {
                 Term::tuple(parts.iter().map(|part| self.value(part, values)).collect(), span)
             }
             _ => self.opaque(term, values),
         }
-    }
-
-    /// The parameters of a definition with what they stand for.
-    fn bound(&mut self, params: &[(Var, Type)], args: Vec<Term>, body: &Term) -> Values {
-        let mut inner = Values::default();
-        let free = free_vars(body);
-        for ((var, _), arg) in params.iter().zip(args) {
-            self.dropped |= !free.contains(var);
-            inner.0.insert(var.clone(), arg);
-        }
-        inner
     }
 
     /// What is no operator, as a body under a `let` for each value that it is computed from: the
@@ -248,6 +254,22 @@ impl Walk<'_> {
         let value = self.value(term, values);
         chain.push((var.clone(), value));
         Term::var(var, term.ty().clone(), term.span())
+    }
+}
+
+/// The parameters of a definition with what they stand for.
+fn bound(params: &[(Var, Type)], args: Vec<Term>) -> Values {
+    Values(params.iter().map(|(var, _)| var.clone()).zip(args).collect())
+}
+
+/// Whether a value is there without being computed, so that nothing can fail. An integer may be one
+/// that its dtype does not hold.
+fn is_at_hand(term: &Term) -> bool {
+    match term.form() {
+        Form::Var(_) => true,
+        Form::Lit(_) => !term.dtype().is_int(),
+        Form::Call(Fun::Item(_), args) => is_at_hand(&args[0]),
+        _ => false,
     }
 }
 

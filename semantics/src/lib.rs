@@ -21,6 +21,7 @@ mod linear;
 mod monoid;
 pub mod movement;
 pub mod normal;
+pub mod price;
 pub mod program;
 mod ranges;
 pub mod sample;
