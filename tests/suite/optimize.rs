@@ -168,6 +168,7 @@ fn search(function: &Function, rules: &[Rule], limits: Limits, fingerprints: boo
         out_of_time: &|| false,
         sizes: &|_| 64.0,
         fingerprints,
+        short: false,
         price: &|body| Some(f64::from(u32::try_from(format!("{body:?}").len()).unwrap_or(u32::MAX))),
     };
     rtv_egraph::optimize(function, &mut |_| std::mem::take(&mut rules), &settings)
@@ -229,6 +230,7 @@ fn explosive_rules_end_at_their_limits() {
         out_of_time: &out_of_time,
         sizes: &|_| 64.0,
         fingerprints: false,
+        short: false,
         price: &|_| None,
     };
     let found = rtv_egraph::optimize(&function, &mut |_| std::mem::take(&mut rules), &settings);
@@ -238,9 +240,10 @@ fn explosive_rules_end_at_their_limits() {
 
 #[test]
 fn the_same_program_comes_out_every_time() {
+    let folder = Folder::new("optimize-again");
+    let file = root().join("examples/models/lora_merged.rtl").display().to_string();
     let run = || {
-        let found =
-            crate::folder::rtv(&["opt", "examples/models/lora_merged.rtl", "adapted", "--emit", "core"]);
+        let found = folder.run(&["opt", &file, "adapted", "--emit", "core"]);
         assert_eq!(found.code, Some(0), "{}", found.err);
         found.out
     };
