@@ -20,6 +20,7 @@ mod folder;
 mod golden;
 mod ledger;
 mod mutants;
+mod optimize;
 mod pages;
 mod run;
 mod samples;

@@ -15,7 +15,7 @@ use rtv_semantics::term::{ErrorClass, Require, Term};
 use std::sync::Arc;
 
 /// What rank variables stand for in one elaboration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ranks {
     /// Any number of axes, taken as one.
     Opaque,
