@@ -31,9 +31,8 @@ fn search(term: &Term, bound: &mut Vec<Sym>) -> Option<Cond> {
                 _ => [cond, then, other].into_iter().find_map(|part| search(part, bound)),
             }
         }
-        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_), args) => {
-            args.iter().find_map(|arg| search(arg, bound))
-        }
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_) | Fun::Item(_), args)
+        | Form::Tuple(args) => args.iter().find_map(|arg| search(arg, bound)),
         Form::Reduce(Reduce { binders, body, .. }) => {
             let outer = bound.len();
             bound.extend(binders.iter().map(|binder| binder.sym.clone()));
@@ -59,6 +58,8 @@ pub(crate) fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
         Form::Call(Fun::Combine(monoid), args) if args.len() == 2 => {
             Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
         }
+        Form::Call(Fun::Item(k), args) if args.len() == 1 => Term::item(*k, again(&args[0]), span),
+        Form::Tuple(parts) => Term::tuple(parts.iter().map(again).collect(), span),
         Form::Reduce(Reduce { op, binders, body }) => {
             // A binder may hide a symbol of the condition.
             let mut syms = std::collections::BTreeSet::new();

@@ -62,7 +62,12 @@ impl Lower<'_> {
         value
     }
 
-    fn scalar_body(&mut self, value: Value, dtype: Option<DType>, body: &ast::Expr) -> Result<Term> {
+    pub(super) fn scalar_body(
+        &mut self,
+        value: Value,
+        dtype: Option<DType>,
+        body: &ast::Expr,
+    ) -> Result<Term> {
         let span = body.span;
         match &value {
             Value::Term(t) if t.is_scalar() && t.tensor_type().is_some() => Ok(t.clone()),

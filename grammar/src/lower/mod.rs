@@ -18,10 +18,12 @@ mod call;
 mod comprehension;
 mod data;
 mod defs;
+mod elements;
 mod expr;
 mod group;
 mod indexing;
 mod item;
+mod laws;
 mod monoid;
 mod operator;
 mod pattern;
@@ -93,7 +95,7 @@ pub struct Lower<'a> {
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
     /// The monoids that were met, at a dtype.
-    monoids: BTreeMap<(String, DType), Arc<Declared>>,
+    monoids: BTreeMap<(String, Vec<DType>), Arc<Declared>>,
     /// Those whose laws may be used.
     laws: BTreeSet<String>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.

@@ -266,6 +266,8 @@ impl Normal<'_> {
             (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
             (Form::Call(Fun::Cast(f), _), Form::Call(Fun::Cast(g), _)) => f == g,
             (Form::Call(Fun::Combine(m), _), Form::Call(Fun::Combine(n), _)) => m == n,
+            (Form::Call(Fun::Item(j), _), Form::Call(Fun::Item(k), _)) => j == k,
+            (Form::Tuple(_), Form::Tuple(_)) => true,
             (Form::Read(..), Form::Read(..)) | (Form::If(..), Form::If(..)) => true,
             _ => false,
         };
