@@ -477,6 +477,7 @@ impl<'r> Words<'r> {
     fn proof(&mut self) -> Option<Proof> {
         Some(match self.word()? {
             "same" => Proof::Same,
+            "inorder" => Proof::InOrder(self.monoid()?),
             "framed" => {
                 let algebra = self.algebra()?;
                 let (left, right) = (self.boxed(Reader::reading)?, self.boxed(Reader::reading)?);

@@ -258,6 +258,7 @@ impl Writer {
     fn proof(&mut self, proof: &Proof) -> Result<usize, Untold> {
         let line = match proof {
             Proof::Same => "proof same".to_string(),
+            Proof::InOrder(op) => format!("proof inorder {}", self.monoid(op)?),
             Proof::Framed { algebra, left, right, denominators, frames } => {
                 let (left, right) = (self.reading(left)?, self.reading(right)?);
                 let mut line = format!("proof framed {} {left} {right}", self.algebra(algebra)?);

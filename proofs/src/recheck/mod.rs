@@ -21,6 +21,7 @@ mod extreme;
 mod frame;
 mod leaves;
 mod narrow;
+mod order;
 mod scalar;
 mod sizes;
 mod tame;
@@ -201,6 +202,7 @@ impl Check<'_, '_> {
                 let readings = [&**on_left, on_right];
                 self.framed([left, right], algebra, readings, denominators, frames, facts)
             }
+            Proof::InOrder(op) => self.in_order([left, right], op, facts),
             Proof::WhereDefined { .. } if !asked.directed => fail("a left side that is defined"),
             Proof::WhereDefined { sizes, needs, rest } => {
                 self.says(left, sizes, needs, facts)?;

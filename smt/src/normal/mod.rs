@@ -29,6 +29,7 @@ mod field;
 mod frame;
 mod known;
 mod monomial;
+mod order;
 mod range;
 
 use std::cell::Cell;
