@@ -305,7 +305,10 @@ impl Lower<'_> {
                 elements.push(matched.map_err(|stop| of_argument(stop, &param.name))?);
             }
             if matches!(param.ty.kind, TypeKind::Tuple(_)) {
-                elements = vec![Term::tuple(elements, *at)];
+                elements = vec![match value {
+                    Value::Term(tuple) => tuple.clone(),
+                    _ => Term::tuple(elements, *at),
+                }];
             }
             terms.push((k, elements));
         }

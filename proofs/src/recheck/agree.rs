@@ -59,6 +59,7 @@ impl Check<'_, '_> {
             return false;
         }
         self.alike(&a, &b, names, facts)
+            || self.reduced(&a, &b, names, facts)
             || self.branches(&a, &b, names, facts)
             || self.scalars(&a, &b, names, facts)
     }
@@ -129,12 +130,17 @@ impl Check<'_, '_> {
                 }
             }
             (Form::Reduce(x), Form::Reduce(y)) => self.same_reduction(x, y, names, facts),
-            (Form::Reduce(x), _) => self.reduced_away(x, b, names, facts),
-            (_, Form::Reduce(y)) => {
-                let swapped = Names { left: names.right.clone(), right: names.left.clone() };
-                self.reduced_away(y, a, &swapped, facts)
-            }
             _ => false,
+        }
+    }
+
+    /// A reduction, or a component of one, against what it comes to.
+    fn reduced(&mut self, a: &Term, b: &Term, names: &Names, facts: &[Cond]) -> bool {
+        let swapped = || Names { left: names.right.clone(), right: names.left.clone() };
+        match (reduction_of(a), reduction_of(b)) {
+            (Some(_), Some(_)) | (None, None) => false,
+            (Some((x, part)), None) => self.reduced_away(x, part, b, names, facts),
+            (None, Some((y, part))) => self.reduced_away(y, part, a, &swapped(), facts),
         }
     }
 
@@ -343,15 +349,26 @@ impl Check<'_, '_> {
     }
 
     /// A reduction over nothing, or over one element, against what is none.
-    fn reduced_away(&mut self, a: &Reduce, b: &Term, names: &Names, facts: &[Cond]) -> bool {
+    fn reduced_away(
+        &mut self,
+        a: &Reduce,
+        part: Option<usize>,
+        b: &Term,
+        names: &Names,
+        facts: &[Cond],
+    ) -> bool {
+        let of = |whole: Term| match part {
+            Some(k) => Term::item(k, whole, b.span()),
+            None => whole,
+        };
         if let Some(few) = a.written_out(&mut self.fresh) {
-            return self.same(&few, b, names, facts);
+            return self.same(&of(few), b, names, facts);
         }
         let (mut given, mut inner) = (facts.to_vec(), names.clone());
         for Binder { sym, extent } in &a.binders {
             let extent = inner.left.size(extent);
             if self.holds(&given, &Cond::le(&extent, &Size::zero())) {
-                return self.same(&a.op.neutral(a.body.ty(), b.span()), b, names, facts);
+                return self.same(&of(a.op.neutral(a.body.ty(), b.span())), b, names, facts);
             }
             let index = self.index(sym, &extent, &mut given);
             inner.left = inner.left.with_size(sym, index);
@@ -363,7 +380,19 @@ impl Check<'_, '_> {
             return false;
         }
         let first = a.binders.iter().fold(names.left.clone(), |s, b| s.with_size(&b.sym, Size::zero()));
-        self.same(&a.body, b, &Names { left: first, right: names.right.clone() }, facts)
+        self.same(&of(a.body.clone()), b, &Names { left: first, right: names.right.clone() }, facts)
+    }
+}
+
+/// The reduction that a term is, or is a component of.
+fn reduction_of(term: &Term) -> Option<(&Reduce, Option<usize>)> {
+    match term.form() {
+        Form::Reduce(reduce) => Some((reduce, None)),
+        Form::Call(Fun::Item(k), args) => match args[0].form() {
+            Form::Reduce(reduce) => Some((reduce, Some(*k))),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -571,7 +571,7 @@ fn is_partition(parts: &[&[Cond]]) -> bool {
 
 /// The term where the guards hold: its branches on them are chosen, outside of binders of
 /// their symbols.
-pub fn decided(term: &Term, guards: &[Cond]) -> Term {
+fn decided(term: &Term, guards: &[Cond]) -> Term {
     let span = term.span();
     let again = |t: &Term| decided(t, guards);
     match term.form() {

@@ -5,12 +5,12 @@
 //! looked at, since the laws are about values; then the sequences are compared from their
 //! beginnings, as many elements at once as both are known to have.
 
-use super::combine::{decided, is_neutral, ranges};
+use super::combine::{is_neutral, ranges};
 use super::{Check, Why, fail};
 use num_traits::{One, Signed};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
-use rtv_semantics::subst::{Subst, children};
+use rtv_semantics::subst::Subst;
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Term};
 use rtv_smt::Algebra;
 
@@ -130,23 +130,15 @@ impl Check<'_, '_> {
         if into.len() >= MAX_PARTS || !self.step() {
             return fail("an end within the limit of steps");
         }
+        let inside =
+            [facts, &ranges(&[Binder { sym: run.sym.clone(), extent: run.length.clone() }])].concat();
+        let run = Run { element: self.settled(&run.element, &inside), ..run };
         if is_neutral(&run.element, &Algebra::Monoid(op.clone())) {
             return Ok(());
         }
-        let inside =
-            [facts, &ranges(&[Binder { sym: run.sym.clone(), extent: run.length.clone() }])].concat();
-        let cut = turning(&run.element, &run.sym).filter(|(cond, at, _)| {
-            let within = [Cond::non_neg(at.clone()), Cond::le(at, &run.length)];
-            self.total(cond, &inside) && within.iter().all(|cond| self.holds(facts, cond))
-        });
-        if let Some((cond, at, rises)) = cut {
-            let (below, above) = (cond.clone().negated(), cond);
-            let (first, last) = if rises { (below, above) } else { (above, below) };
-            let low =
-                Run { element: decided(&run.element, &[first]), length: at.clone(), sym: run.sym.clone() };
-            let high = Run { element: decided(&run.element, &[last]), ..run };
-            let high = self.after(&high, &at);
-            self.split(low, op, facts, into)?;
+        if let Some(at) = self.turn(&run, facts, &inside) {
+            let high = self.after(&run, &at);
+            self.split(Run { length: at, ..run }, op, facts, into)?;
             return self.split(high, op, facts, into);
         }
         if !self.finite(&run.element, &inside) {
@@ -155,23 +147,62 @@ impl Check<'_, '_> {
         into.push(run);
         Ok(())
     }
+
+    /// Where in a run a condition on the index, which is open there, changes.
+    fn turn(&mut self, run: &Run, facts: &[Cond], inside: &[Cond]) -> Option<Size> {
+        let mut sides = Vec::new();
+        turning(&run.element, &run.sym, &mut sides);
+        sides.into_iter().find_map(|(p, at)| {
+            let cond = Cond::NonNeg(p);
+            let decided = self.holds(inside, &cond) || self.holds(inside, &cond.clone().negated());
+            let within = [Cond::non_neg(at.clone()), Cond::le(&at, &run.length)];
+            let cuts = self.total(&cond, inside) && within.iter().all(|cond| self.holds(facts, cond));
+            (cuts && !decided).then_some(at)
+        })
+    }
+
+    /// The term behind conditions on sizes that the facts decide.
+    fn settled(&mut self, term: &Term, facts: &[Cond]) -> Term {
+        let span = term.span();
+        match term.form() {
+            Form::If(cond, then, other) => match cond.as_cond() {
+                Some(known) if self.holds(facts, &known) => self.settled(then, facts),
+                Some(known) if self.holds(facts, &known.clone().negated()) => self.settled(other, facts),
+                _ => Term::if_(cond.clone(), self.settled(then, facts), self.settled(other, facts), span),
+            },
+            Form::Tuple(parts) => {
+                Term::tuple(parts.iter().map(|part| self.settled(part, facts)).collect(), span)
+            }
+            Form::Call(Fun::Scalar(fun), args) => {
+                Term::scalar(*fun, args.iter().map(|arg| self.settled(arg, facts)).collect(), span)
+            }
+            _ => term.clone(),
+        }
+    }
 }
 
-/// The first condition on the index that decides a branch, the place at which it changes, and
-/// whether it is from false to true.
-fn turning(term: &Term, sym: &Sym) -> Option<(Cond, Size, bool)> {
-    if let Form::If(cond, ..) = term.form()
-        && let Some(Cond::NonNeg(p)) = cond.as_cond()
-        && let Some((rises, rest)) = unit(&p, sym)
-    {
-        let at = if rises { -&rest } else { &rest + &Size::one() };
-        return Some((Cond::NonNeg(p), at, rises));
-    }
-    match term.form() {
+/// What is compared with 0 in conditions on the index, and the place at which that changes.
+fn turning(term: &Term, sym: &Sym, into: &mut Vec<(Size, Size)>) {
+    let parts = match term.form() {
+        Form::If(cond, then, other) => {
+            let mut open: Vec<Cond> = cond.as_cond().into_iter().collect();
+            while let Some(cond) = open.pop() {
+                match cond {
+                    Cond::NonNeg(p) => into.extend(unit(&p, sym).map(|(rises, rest)| {
+                        let at = if rises { -&rest } else { &rest + &Size::one() };
+                        (p, at)
+                    })),
+                    Cond::And(parts) | Cond::Or(parts) => open.extend(parts),
+                    Cond::True | Cond::False | Cond::Zero(_) | Cond::NonZero(_) => {}
+                }
+            }
+            vec![then, other]
+        }
+        Form::Tuple(parts) | Form::Call(Fun::Scalar(_), parts) => parts.iter().collect(),
         // Its binders may hide the index.
-        Form::Reduce(_) | Form::Comp(..) | Form::Loop(_) | Form::Write(_) | Form::Let(..) => None,
-        _ => children(term).into_iter().find_map(|child| turning(child, sym)),
-    }
+        _ => Vec::new(),
+    };
+    parts.into_iter().for_each(|part| turning(part, sym, into));
 }
 
 /// `p = k + rest` (true) or `p = rest - k` (false), with no other `k` in `p`.

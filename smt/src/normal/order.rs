@@ -4,7 +4,7 @@
 //! elements, whatever its grouping is. A sequence is written as pieces: the elements `e(k)` for
 //! `k` in `0..n`, one after the other, a single element being a piece of length 1. The
 //! sequence of a reduction over one index is one piece, and is cut where a condition in its
-//! body turns from true to false, or back. Two sequences are compared from their beginnings:
+//! body turns from true to false, or back, so that the facts decide it in both parts. Two sequences are compared from their beginnings:
 //! the first pieces of both agree up to the shorter length, which is taken from both. Every
 //! element is looked at: the laws are about values only.
 
@@ -17,7 +17,6 @@ use std::collections::VecDeque;
 
 use super::range::unit;
 use super::{Normal, ranges};
-use crate::cases::{decided, first_condition};
 use crate::proof::Proof;
 
 /// Pieces of one sequence.
@@ -73,35 +72,55 @@ impl Normal<'_> {
         if into.len() >= MAX_PIECES {
             return None;
         }
-        if alpha_eq(&piece.body, &op.neutral(piece.body.ty(), piece.body.span())) {
+        let inside = ranges(std::slice::from_ref(&piece.binder));
+        let body = self.given(inside.clone(), |normal| normal.settled(&piece.body));
+        if alpha_eq(&body, &op.neutral(body.ty(), body.span())) {
             return Some(());
         }
-        if let Some((low, high)) = self.halves(&piece) {
-            self.cut(low, op, into)?;
+        let piece = Piece { body, ..piece };
+        if let Some(at) = self.turn(&piece) {
+            let low = Binder { extent: at.clone(), ..piece.binder.clone() };
+            self.cut(Piece { binder: low, body: piece.body.clone() }, op, into)?;
+            let high = self.without_first(&piece, &at);
             return self.cut(high, op, into);
         }
-        let inside = ranges(std::slice::from_ref(&piece.binder));
         self.given(inside, |normal| normal.is_tame(&piece.body)).then_some(())?;
         into.push_back(piece);
         Some(())
     }
 
-    /// The elements before and after the first condition of the body changes.
-    fn halves(&mut self, piece: &Piece) -> Option<(Piece, Piece)> {
-        let Piece { binder: Binder { sym, extent }, body } = piece;
-        let cond = first_condition(body)?;
-        let Cond::NonNeg(p) = &cond else { return None };
-        let (rises, rest) = unit(p, sym)?;
-        let at = if rises { -&rest } else { &rest + &Size::one() };
-        let inside = Cond::and([Cond::le(&Size::zero(), &at), Cond::le(&at, extent)]);
-        let total = self.given(ranges(std::slice::from_ref(&piece.binder)), |normal| normal.total(&cond));
-        if !total || !self.holds(&inside) {
-            return None;
+    /// The place at which a condition on the index first changes.
+    fn turn(&mut self, piece: &Piece) -> Option<Size> {
+        let Binder { sym, extent } = &piece.binder;
+        let mut conditions = Vec::new();
+        comparisons(&piece.body, &mut conditions);
+        conditions.into_iter().find_map(|p| {
+            let (rises, rest) = unit(&p, sym)?;
+            let at = if rises { -&rest } else { &rest + &Size::one() };
+            let within = Cond::and([Cond::le(&Size::zero(), &at), Cond::le(&at, extent)]);
+            let cond = Cond::NonNeg(p);
+            let open = self.given(ranges(std::slice::from_ref(&piece.binder)), |normal| {
+                normal.total(&cond) && !normal.holds(&cond) && !normal.holds(&cond.clone().negated())
+            });
+            (open && self.holds(&within)).then_some(at)
+        })
+    }
+
+    /// The term behind conditions on sizes that the facts decide.
+    fn settled(&self, term: &Term) -> Term {
+        let again = |t: &Term| self.settled(t);
+        match term.form() {
+            Form::If(cond, then, other) => match cond.as_cond() {
+                Some(cond) if self.holds(&cond) => again(then),
+                Some(cond) if self.holds(&cond.clone().negated()) => again(other),
+                _ => Term::if_(cond.clone(), again(then), again(other), term.span()),
+            },
+            Form::Tuple(parts) => Term::tuple(parts.iter().map(again).collect(), term.span()),
+            Form::Call(Fun::Scalar(fun), args) => {
+                Term::scalar(*fun, args.iter().map(again).collect(), term.span())
+            }
+            _ => term.clone(),
         }
-        let (before, after) = (decided(body, &cond, !rises), decided(body, &cond, rises));
-        let low = Piece { binder: Binder { sym: sym.clone(), extent: at.clone() }, body: before };
-        let high = Piece { binder: piece.binder.clone(), body: after };
-        Some((low, self.without_first(&high, &at)))
     }
 
     /// The elements from a place on.
@@ -152,5 +171,27 @@ impl Normal<'_> {
         let (x, y) = (at(a).term(&a.body, self.fresh), at(b).term(&b.body, self.fresh));
         let range = ranges(&[Binder { sym: index, extent: count.clone() }]);
         self.given(range, |normal| normal.same(&x, &y))
+    }
+}
+
+/// What is compared with 0 in the conditions that branches outside of reductions hang on.
+fn comparisons(term: &Term, into: &mut Vec<Size>) {
+    match term.form() {
+        Form::If(cond, then, other) => {
+            cond.as_cond().into_iter().for_each(|cond| atoms(&cond, into));
+            [then, other].into_iter().for_each(|branch| comparisons(branch, into));
+        }
+        Form::Tuple(parts) | Form::Call(Fun::Scalar(_), parts) => {
+            parts.iter().for_each(|part| comparisons(part, into));
+        }
+        _ => {}
+    }
+}
+
+fn atoms(cond: &Cond, into: &mut Vec<Size>) {
+    match cond {
+        Cond::NonNeg(p) => into.push(p.clone()),
+        Cond::And(parts) | Cond::Or(parts) => parts.iter().for_each(|part| atoms(part, into)),
+        Cond::True | Cond::False | Cond::Zero(_) | Cond::NonZero(_) => {}
     }
 }
