@@ -84,6 +84,18 @@ pub(crate) fn is_total(cond: &Cond, facts: &[Cond], engine: &dyn Entails) -> boo
     }
 }
 
+/// Whether the condition divides by a size that is no number: questions about the products in
+/// it are hard for the solver, and best asked one at a time.
+pub(crate) fn divides(cond: &Cond) -> bool {
+    match cond {
+        Cond::True | Cond::False => false,
+        Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => {
+            divisors(p).iter().any(|d| d.as_const().is_none())
+        }
+        Cond::And(parts) | Cond::Or(parts) => parts.iter().any(divides),
+    }
+}
+
 /// Whether integer products or quotients occur: branches inside them are hard for the
 /// solver, which looks at their bits.
 pub(crate) fn multiplies_integers(term: &Term) -> bool {
