@@ -25,7 +25,13 @@ impl Lower<'_> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, span),
             ExprKind::DType(dtype) => Ok(Value::DType(*dtype)),
-            ExprKind::Int(value) => Ok(integer_value(value)),
+            ExprKind::Int(value) => {
+                let value = integer_value(value);
+                if matches!(&value, Value::Size(s) if s.as_i64().is_none()) {
+                    self.too_large.push(span);
+                }
+                Ok(value)
+            }
             ExprKind::Float(text) => {
                 Ok(Value::Float(Term::lit(Lit::Decimal(text.as_str().into()), DType::F64, span)))
             }
