@@ -84,15 +84,17 @@ pub(crate) fn is_total(cond: &Cond, facts: &[Cond], engine: &dyn Entails) -> boo
     }
 }
 
-/// Whether the condition divides by a size that is no number: questions about the products in
-/// it are hard for the solver, and best asked one at a time.
-pub(crate) fn divides(cond: &Cond) -> bool {
+/// Whether the condition divides by a product of sizes: questions about such products are hard
+/// for the solver, and best asked one at a time.
+pub(crate) fn divides_by_products(cond: &Cond) -> bool {
     match cond {
         Cond::True | Cond::False => false,
         Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => {
-            divisors(p).iter().any(|d| d.as_const().is_none())
+            let product =
+                |d: &Size| d.terms().iter().any(|(m, _)| m.iter().map(|(_, power)| power).sum::<u32>() > 1);
+            divisors(p).iter().any(product)
         }
-        Cond::And(parts) | Cond::Or(parts) => parts.iter().any(divides),
+        Cond::And(parts) | Cond::Or(parts) => parts.iter().any(divides_by_products),
     }
 }
 

@@ -21,7 +21,7 @@ use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Reduce, Term};
 use rtv_semantics::types::Type;
 
-use crate::cases::{decided, divides, first_condition, is_total, multiplies_integers};
+use crate::cases::{decided, divides_by_products, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
 use crate::ieee;
 use crate::instances::instances;
@@ -258,8 +258,9 @@ impl ValueProver {
         };
         // What is hard as a whole is often easy case by case.
         let splits = [&left, &right].into_iter().any(|side| first_condition(side).is_some());
-        let hard =
-            |side| multiplies_integers(side) || first_condition(side).is_some_and(|cond| divides(&cond));
+        let hard = |side| {
+            multiplies_integers(side) || first_condition(side).is_some_and(|cond| divides_by_products(&cond))
+        };
         let whole_first = ![&left, &right].into_iter().any(hard);
         if splits && whole_first && depth == 0 {
             let answer = self.compared(&reduced, depth, budget.least(Budget::ATTEMPT));
