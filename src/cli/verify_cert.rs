@@ -1,5 +1,7 @@
 //! `rtv verify-cert`: certificates checked again by the independent checker.
 
+mod derivation;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use clap::Args;
-use rtv_proofs::{Certificate, Checker, Module, Stage, Tally, Worth, subject};
+use rtv_proofs::{Certificate, Checker, Module, Stage, Tally, Worth, derived, subject};
 use rtv_runtime::io::{placeless, reason};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 use serde::Serialize;
@@ -31,7 +33,8 @@ const ENDING: &str = "cert";
 #[derive(Args)]
 pub struct VerifyCert {
     /// Files and folders whose ledgers name the certificates, `.cert` files and folders of
-    /// them, of which the steps alone are looked at; without any, the project or the current folder
+    /// them, of which the steps alone are looked at, or, of an optimization, what it names as well; without any,
+    /// the project or the current folder
     files: Vec<PathBuf>,
     /// Ask this program too: it reads SMT-LIB on its input, as `cvc5 --incremental` does
     #[arg(long, value_name = "COMMAND")]
@@ -128,11 +131,16 @@ impl VerifyCert {
         self.report(found, &modules, &project_sources, reporter);
     }
 
-    /// Steps alone: what they are about is not looked at.
+    /// Steps alone: what they are about is not looked at, unless they say where it is.
     fn alone(&self, path: &Path, found: &mut Found) {
         let name = path.display().to_string();
         let worth = match fs::read_to_string(path) {
             Err(why) => Worth::Rejected(reason(&why)),
+            Ok(text) if derived::Certificate::begins(&text) => {
+                let (checker, limits, mut second) = (self.checker(), self.effort.limits(), self.second());
+                derivation::checked(&text, &checker, &limits, second.as_mut())
+                    .map_or_else(Worth::Rejected, Worth::Accepted)
+            }
             Ok(text) => match Certificate::read(&text) {
                 Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
                 Ok(certificate) => {
