@@ -25,6 +25,7 @@ mod registers;
 mod run;
 mod table;
 mod tile;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -34,7 +35,7 @@ use rtv_semantics::term::{Term, Var};
 
 use crate::array::Array;
 use crate::backend::{Backend, Output, Prepared};
-use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
+use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome, Shape};
 use crate::plan::{self, Plan, Use};
 use block::Arrays;
 use chain::Chain;
@@ -43,6 +44,7 @@ use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;
 use product::Product;
+use whole::Rows;
 
 /// Runs on the processors of this machine.
 pub struct Cpu;
@@ -119,10 +121,14 @@ enum Step {
     Nest(Nest),
     Product(Product),
     Chain(Box<Chain>),
+    Whole(Rows),
 }
 
 impl Step {
     fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Step {
+        if kernel.shape == Shape::Whole {
+            return Step::Whole(Rows::of(nests, &kernel.members[0]));
+        }
         match product::of_kernel(nests, kernel) {
             Some(product) => Step::Product(product),
             None => Step::Nest(compile::compile(nests, kernel, stored)),
@@ -132,7 +138,7 @@ impl Step {
     fn in_place(&self) -> Vec<(ArrayId, ArrayId)> {
         match self {
             Step::Nest(nest) => nest.in_place.clone(),
-            Step::Product(_) | Step::Chain(_) => Vec::new(),
+            Step::Product(_) | Step::Chain(_) | Step::Whole(_) => Vec::new(),
         }
     }
 
@@ -141,6 +147,7 @@ impl Step {
             Step::Nest(nest) => run::run(nest, arrays, failures, pool),
             Step::Product(product) => product.run(arrays, pool),
             Step::Chain(chain) => chain.run(arrays, failures, pool),
+            Step::Whole(rows) => rows.run(arrays, pool),
         }
     }
 }
@@ -158,7 +165,8 @@ impl Program {
                 let read_elsewhere = kernels.iter().enumerate().any(|(other, kernel)| {
                     other != at && kernel.members.iter().any(|m| nests.loads(m.body).contains(&member.array))
                 });
-                if read_elsewhere {
+                // Folds and whole arrays are made in memory, even where only what fails counts.
+                if read_elsewhere || matches!(kernel.shape, Shape::Fold | Shape::Whole) {
                     stored.insert(member.array);
                 }
             }
