@@ -10,7 +10,7 @@ mod stored;
 
 use rtv_semantics::dtype::DType;
 
-use crate::loops::{Member, Monoid, Nests, Node, What, Whole};
+use crate::loops::{ArrayId, Constant, Member, Monoid, Nests, Node, What, Whole};
 
 use super::block::Arrays;
 use super::math::double;
@@ -26,7 +26,7 @@ const SMALL: usize = 4 << 10;
 /// An array in memory, and how far apart its elements are along each axis of the result.
 #[derive(Clone, Debug)]
 struct Place {
-    array: crate::loops::ArrayId,
+    array: ArrayId,
     dtype: DType,
     strides: Vec<usize>,
 }
@@ -148,10 +148,10 @@ impl Rows {
                 What::Place { descending } => {
                     with_stored!(of, T => places::<T>(out, first, descending, (extent, lanes)))
                 }
-                What::ByIndex { op } => {
-                    let values = strip(&self.operands[1]);
+                What::ByIndex { op, none } => {
+                    let (values, sizes) = (strip(&self.operands[1]), (extent, length, lanes));
                     let of = self.operands[1].dtype;
-                    with_stored!(of, T => by_index::<T>(op, out, first, values, (extent, length, lanes)))
+                    with_stored!(of, T => by_index::<T>(op, none, out, (first, values), sizes))
                 }
             }
         }
@@ -222,12 +222,12 @@ unsafe fn exponentials<T: Stored>(out: Strip, x: Strip, s: Strip, (extent, lanes
 /// The strips have as many elements and lanes; indices are i64.
 unsafe fn by_index<T: Stored>(
     op: Monoid,
+    none: Constant,
     out: Strip,
-    index: Strip,
-    x: Strip,
+    (index, x): (Strip, Strip),
     (extent, length, lanes): (usize, usize, usize),
 ) {
-    let mut sums = vec![T::Wide::neutral(op, T::DTYPE); extent * lanes];
+    let mut sums = vec![T::Wide::of_constant(none); extent * lanes];
     for k in 0..length {
         for lane in 0..lanes {
             // SAFETY: the caller's.

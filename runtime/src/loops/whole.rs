@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Scalar, Value};
 
-use super::expr::{ArrayId, ExprId, Node};
+use super::expr::{ArrayId, Constant, ExprId, Node};
 use super::lin::{Axis, Lin};
 use super::lower::neutral;
 use super::{ArrayDecl, Def, Monoid, Nests};
@@ -50,8 +50,9 @@ pub enum What {
     Exponentials,
     /// How many elements come before this one when the row is sorted, stably.
     Place { descending: bool },
-    /// At `i` the reduction of the elements of the second operand where the first is `i`.
-    ByIndex { op: Monoid },
+    /// At `i` the reduction of the elements of the second operand where the first is `i`, and
+    /// of a number that changes none.
+    ByIndex { op: Monoid, none: Constant },
 }
 
 /// Makes whole arrays of the definitions that are one.
@@ -226,8 +227,8 @@ impl Recognizer<'_> {
                 let equal = arena.call(Scalar::Eq, dtype, vec![x, m], None);
                 let nan = arena.call(Scalar::Isnan, dtype, vec![x], None);
                 let here = arena.call(Scalar::LogicalOr, DType::Bool, vec![equal, nan], None);
-                let (index, zero) = (arena.index(Lin::axis(along.bound)), arena.index(Lin::default()));
-                if arena.select(here, index, zero) == body {
+                let (cond, then, otherwise) = self.branches(body)?;
+                if cond == here && self.is_index(then, along.bound) && self.is_number(otherwise, 0) {
                     return Some(self.whole(along, What::LastExtreme { op }, vec![operand]));
                 }
             }
@@ -288,7 +289,7 @@ impl Recognizer<'_> {
                     continue;
                 }
                 for descending in [false, true] {
-                    if self.stable_place(along, there, here, descending) == body {
+                    if self.is_stable_place(along, body, (there, here), descending) {
                         return Some(self.whole(along, What::Place { descending }, vec![operand]));
                     }
                 }
@@ -297,51 +298,125 @@ impl Recognizer<'_> {
         None
     }
 
-    /// What is summed to count the elements that come before `here`.
-    fn stable_place(&mut self, along: Along, there: ExprId, here: ExprId, descending: bool) -> ExprId {
-        let arena = &mut self.nests.arena;
-        let dtype = arena.dtype(there);
-        let mut precedes = |x: ExprId, y: ExprId| {
-            let (less, more) = if descending { (y, x) } else { (x, y) };
-            let below = arena.call(Scalar::Lt, dtype, vec![less, more], None);
-            let is_nan = arena.call(Scalar::Isnan, dtype, vec![more], None);
-            let other = arena.call(Scalar::Isnan, dtype, vec![less], None);
-            let number = arena.call(Scalar::LogicalNot, DType::Bool, vec![other], None);
-            let nan = arena.call(Scalar::LogicalAnd, DType::Bool, vec![is_nan, number], None);
-            arena.call(Scalar::LogicalOr, DType::Bool, vec![below, nan], None)
+    /// Whether this is `if there precedes here { 1 } else if here precedes there or k >= i { 0 }
+    /// else { 1 }`.
+    fn is_stable_place(
+        &mut self,
+        along: Along,
+        body: ExprId,
+        (there, here): (ExprId, ExprId),
+        descending: bool,
+    ) -> bool {
+        let (before, after) =
+            (self.precedes(there, here, descending), self.precedes(here, there, descending));
+        let later = |r: &Self, id: ExprId| match r.nests.arena.node(id) {
+            Node::Call { fun: Scalar::Ge, dtype: DType::I64, args, .. } => {
+                let (a, b) = (r.nests.arena.as_lin(args[0]), r.nests.arena.as_lin(args[1]));
+                let distance = Lin::axis(along.bound).plus(&Lin::axis(along.own), -1);
+                a.plus(&b, -1) == distance
+            }
+            _ => false,
         };
-        let (before, after) = (precedes(there, here), precedes(here, there));
-        let (k, i) = (arena.index(Lin::axis(along.bound)), arena.index(Lin::axis(along.own)));
-        let later = arena.call(Scalar::Ge, DType::I64, vec![k, i], None);
-        let (one, zero) = (arena.index(Lin::constant(1)), arena.index(Lin::default()));
-        let always = arena.bool(true);
-        let after = arena.select(after, always, later);
-        let equal = arena.select(after, zero, one);
-        arena.select(before, one, equal)
+        let matched = || -> Option<bool> {
+            let (cond, one, rest) = self.branches(body)?;
+            let (not_before, zero, other) = self.branches(rest)?;
+            let (beyond, always, place) = self.branches(not_before)?;
+            let numbers = self.is_number(one, 1) && self.is_number(zero, 0) && self.is_number(other, 1);
+            let known = cond == before && beyond == after && self.is_number(always, 1);
+            Some(numbers && known && later(self, place))
+        };
+        matched().unwrap_or(false)
     }
 
-    /// `reduce(if index[k] == i { x[k] } else { neutral } for k in N)`.
+    /// Whether x comes strictly before y when sorting, NaN being the greatest.
+    fn precedes(&mut self, x: ExprId, y: ExprId, descending: bool) -> ExprId {
+        let arena = &mut self.nests.arena;
+        let (dtype, (less, more)) = (arena.dtype(x), if descending { (y, x) } else { (x, y) });
+        let below = arena.call(Scalar::Lt, dtype, vec![less, more], None);
+        let is_nan = arena.call(Scalar::Isnan, dtype, vec![more], None);
+        let other = arena.call(Scalar::Isnan, dtype, vec![less], None);
+        let number = arena.call(Scalar::LogicalNot, DType::Bool, vec![other], None);
+        let nan = arena.call(Scalar::LogicalAnd, DType::Bool, vec![is_nan, number], None);
+        arena.call(Scalar::LogicalOr, DType::Bool, vec![below, nan], None)
+    }
+
+    fn branches(&self, id: ExprId) -> Option<(ExprId, ExprId, ExprId)> {
+        match self.nests.arena.node(id) {
+            Node::Select { cond, then, otherwise } => Some((*cond, *then, *otherwise)),
+            _ => None,
+        }
+    }
+
+    fn is_number(&self, id: ExprId, number: i64) -> bool {
+        self.nests.arena.as_constant(id) == Some(Constant(number))
+    }
+
+    fn is_index(&self, id: ExprId, axis: Axis) -> bool {
+        self.nests.arena.as_lin(id) == Lin::axis(axis)
+    }
+
+    /// `reduce(if index[k] == i { x[k] } else { none } for k in N)`, the condition perhaps
+    /// within others that do not know `i`: where they do not hold, the index is none.
     fn by_index(&mut self, along: Along, body: ExprId) -> Option<Whole> {
-        let dtype = self.nests.arena.dtype(body);
-        let none = neutral(&mut self.nests.arena, along.op, dtype);
-        let arena = &self.nests.arena;
-        let Node::Select { cond, then, otherwise } = arena.node(body).clone() else { return None };
-        let nothing = |id: ExprId| arena.as_constant(id) == arena.as_constant(none);
-        let Node::Call { fun: Scalar::Eq, args, dtype: DType::I64, .. } = arena.node(cond) else {
-            return None;
+        let (_, _, otherwise) = self.chosen(along, body)?;
+        let none = self.nests.arena.as_constant(otherwise)?;
+        let (mut conditions, mut rest) = (Vec::new(), body);
+        let (index, elements) = loop {
+            let (cond, then, otherwise) = self.chosen(along, rest)?;
+            if self.nests.arena.as_constant(otherwise) != Some(none) {
+                return None;
+            }
+            if self.depends(cond, along.own) {
+                break (self.compared(cond, along)?, then);
+            }
+            conditions.push(cond);
+            rest = then;
         };
-        let Node::Index(place) = arena.node(args[1]) else { return None };
-        let (index, elements) = (args[0], then);
-        let fits = place.as_axis() == Some(along.own)
-            && nothing(otherwise)
-            && !self.depends(index, along.own)
-            && !self.depends(elements, along.own)
-            && !arena.can_fail(body);
-        if !fits || self.nests.arena.axis_extent(along.own) < 2 {
+        if !self.adds_nothing(along, none, elements) || self.nests.arena.can_fail(elements) {
+            return None;
+        }
+        let arena = &mut self.nests.arena;
+        if arena.axis_extent(along.own) < 2 {
+            return None;
+        }
+        let nowhere = arena.index(Lin::constant(-1));
+        let index =
+            conditions.into_iter().rev().fold(index, |index, cond| arena.select(cond, index, nowhere));
+        if self.depends(index, along.own) || self.depends(elements, along.own) {
             return None;
         }
         let operands = vec![self.operand(along, index)?, self.operand(along, elements)?];
-        Some(self.whole(along, What::ByIndex { op: along.op }, operands))
+        Some(self.whole(along, What::ByIndex { op: along.op, none }, operands))
+    }
+
+    /// Whether a number changes no reduction of these elements: it is the neutral one, or no
+    /// greater than what is maximized.
+    fn adds_nothing(&mut self, along: Along, number: Constant, elements: ExprId) -> bool {
+        let arena = &mut self.nests.arena;
+        let dtype = arena.dtype(elements);
+        let neutral = neutral(arena, along.op, dtype);
+        if arena.as_constant(neutral) == Some(number) {
+            return true;
+        }
+        let (least, _) = arena.range(&arena.as_lin(elements));
+        along.op == Monoid::Max && dtype == DType::I64 && least >= number.0.into()
+    }
+
+    /// The branches of what is reduced; a condition itself is a choice of two.
+    fn chosen(&mut self, along: Along, id: ExprId) -> Option<(ExprId, ExprId, ExprId)> {
+        let truths = (self.nests.arena.bool(true), self.nests.arena.bool(false));
+        let itself = (along.op == Monoid::Any).then_some((id, truths.0, truths.1));
+        self.branches(id).or(itself)
+    }
+
+    /// What is compared with the index of the definition.
+    fn compared(&self, cond: ExprId, along: Along) -> Option<ExprId> {
+        match self.nests.arena.node(cond) {
+            Node::Call { fun: Scalar::Eq, dtype: DType::I64, args, .. } => {
+                self.is_index(args[1], along.own).then_some(args[0])
+            }
+            _ => None,
+        }
     }
 }
 

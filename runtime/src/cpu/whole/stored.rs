@@ -4,11 +4,12 @@ use half::{bf16, f16};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Value;
 
-use crate::loops::Monoid;
+use crate::loops::{Constant, Monoid};
 
 /// What elements are combined in: i64 for integers and bools, f64 for floats.
 pub trait Wide: Copy + PartialEq {
     fn neutral(op: Monoid, dtype: DType) -> Self;
+    fn of_constant(constant: Constant) -> Self;
     fn combine(self, op: Monoid, other: Self) -> Self;
     fn is_nan(self) -> bool;
     fn float(self) -> f64;
@@ -26,6 +27,10 @@ impl Wide for i64 {
             Monoid::Max => least,
             Monoid::Min => most,
         }
+    }
+
+    fn of_constant(constant: Constant) -> i64 {
+        constant.0
     }
 
     fn combine(self, op: Monoid, other: i64) -> i64 {
@@ -64,6 +69,10 @@ impl Wide for f64 {
             Monoid::Min => f64::INFINITY,
             Monoid::Sum | Monoid::Any | Monoid::All => 0.0,
         }
+    }
+
+    fn of_constant(constant: Constant) -> f64 {
+        constant.float()
     }
 
     fn combine(self, op: Monoid, other: f64) -> f64 {
