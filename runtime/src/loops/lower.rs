@@ -95,6 +95,8 @@ enum Source {
         binders: Vec<Binder>,
         body: Term,
         env: Env,
+        /// The calls around it, which may be over when an element is asked for.
+        calls: Rc<Vec<Frame>>,
     },
     If {
         cond: ExprId,
@@ -141,7 +143,7 @@ pub(super) struct Lowering {
     sites: Vec<Site>,
     known_sites: HashMap<String, SiteId>,
     /// The calls around, outermost first.
-    calls: Vec<Frame>,
+    calls: Rc<Vec<Frame>>,
     /// The conditions of the branches around.
     guards: Vec<ExprId>,
     depth: usize,
@@ -259,7 +261,8 @@ impl Lowering {
             }
             Form::Comp(binders, body) => {
                 let shape = self.extents(binders, env, term.span())?;
-                let source = Source::Comp { binders: binders.clone(), body: body.clone(), env: env.clone() };
+                let (binders, calls) = (binders.clone(), self.calls.clone());
+                let source = Source::Comp { binders, body: body.clone(), env: env.clone(), calls };
                 Ok(Val::Tensor(Rc::new(Tensor { dtype: body.dtype(), shape, source })))
             }
             Form::Reduce(reduce) => {
@@ -458,9 +461,10 @@ impl Lowering {
             args: texts.join(", "),
             is_op: instance.is_op,
         };
-        self.calls.push(frame);
+        let outer = self.calls.clone();
+        Rc::make_mut(&mut self.calls).push(frame);
         let value = self.enter(instance, &inner);
-        self.calls.pop();
+        self.calls = outer;
         value
     }
 
@@ -572,13 +576,15 @@ impl Lowering {
                 let index = before.iter().chain(index).cloned().collect();
                 Ok(self.arena.intern(Node::Load { array: *array, dtype: tensor.dtype, index }))
             }
-            Source::Comp { binders, body, env } => {
+            Source::Comp { binders, body, env, calls } => {
                 let mut inner = env.clone();
                 for (binder, lin) in binders.iter().zip(index) {
                     inner = bind(&inner, Name::Sym(binder.sym.clone()), Val::Size(lin.clone()));
                 }
-                let value = self.term(body, &inner)?;
-                Ok(self.as_scalar(&value))
+                let outer = std::mem::replace(&mut self.calls, calls.clone());
+                let value = self.scalar(body, &inner);
+                self.calls = outer;
+                value
             }
             Source::If { cond, then, otherwise } => {
                 let (then, otherwise) = (then.clone(), otherwise.clone());
