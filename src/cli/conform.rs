@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rtv_runtime::cpu::Cpu;
+use rtv_runtime::cpu::{Cpu, Settings};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::Code;
 
@@ -57,6 +57,9 @@ impl Conform {
             let fact = format!("no case is about `{}`", self.only.as_deref().unwrap_or("*"));
             return reporter.fault(&placeless(NO_CASES, fact));
         }
+        if let (None, Err(fault)) = (&self.external, Settings::check()) {
+            return reporter.fault(&fault);
+        }
         let mut matrix = Matrix::default();
         match &self.external {
             Some(command) => match External::start(command, self.patience()) {
@@ -86,8 +89,13 @@ impl Conform {
     fn complete(&self, suite: &mut Suite) -> Result<(), String> {
         let beside = Path::new("tests/golden");
         let beside = beside.join("schemas.tsv").is_file().then_some(beside);
-        if let Some(folder) = self.records.as_deref().or(beside) {
-            suite.extend(records(folder)?);
+        match self.records.as_deref().or(beside) {
+            Some(folder) => suite.extend(records(folder)?),
+            None => {
+                let without =
+                    "without the results of PyTorch: there is no folder tests/golden here, and no --records";
+                suite.without = Some(format!("{without}; these are the tests of the operators"));
+            }
         }
         if let Some(pattern) = &self.only {
             suite.only(pattern);

@@ -59,6 +59,8 @@ pub enum Expected {
 pub struct Suite {
     pub cases: Vec<Case>,
     pub left_out: BTreeMap<String, usize>,
+    /// What the suite is without, as a sentence.
+    pub without: Option<String>,
 }
 
 impl Suite {

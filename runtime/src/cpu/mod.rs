@@ -23,6 +23,7 @@ mod primitive;
 mod product;
 mod registers;
 mod run;
+mod settings;
 mod table;
 mod tile;
 mod whole;
@@ -44,6 +45,7 @@ use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;
 use product::Product;
+pub use settings::{SETTING, Settings};
 use whole::Rows;
 
 /// Runs on the processors of this machine.
@@ -61,24 +63,16 @@ impl Backend for Cpu {
 
 /// The widest vectors that kernels use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Vectors {
+pub enum Vectors {
     Any,
     Avx2,
     Avx512,
 }
 
-/// What this machine has, or less if `RTV_VECTORS` says so (in bits: 0, 256 or 512).
+/// What this machine has, or less if `RTV_VECTORS` says so.
 fn vectors() -> Vectors {
     static KNOWN: OnceLock<Vectors> = OnceLock::new();
-    *KNOWN.get_or_init(|| {
-        let most = std::env::var("RTV_VECTORS").ok().and_then(|bits| bits.parse().ok()).unwrap_or(512);
-        let most = match most {
-            0..256 => Vectors::Any,
-            256..512 => Vectors::Avx2,
-            _ => Vectors::Avx512,
-        };
-        most.min(widest())
-    })
+    *KNOWN.get_or_init(|| Settings::known().vectors.unwrap_or(Vectors::Avx512).min(widest()))
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -252,12 +252,13 @@ impl Lowering {
                 _ => Err(limit(codes::UNBOUND, term.span(), "a component of what is no tuple")),
             },
             Form::Read(base, index) => {
+                let from_end: Vec<bool> = index.iter().map(Term::counts_from_end).collect();
                 let index: Res<Vec<Lin>> = index.iter().map(|i| self.lin(i, env)).collect();
                 let base = self.term(base, env)?;
                 let Val::Tensor(tensor) = base else {
                     return Err(limit(codes::UNBOUND, term.span(), "a read of what is no tensor"));
                 };
-                Ok(Val::Scalar(self.element(&tensor, &index?, term.span())?))
+                Ok(Val::Scalar(self.element(&tensor, &index?, &from_end, term.span())?))
             }
             Form::Comp(binders, body) => {
                 let shape = self.extents(binders, env, term.span())?;
@@ -541,7 +542,7 @@ impl Lowering {
         let Some(extents) = extents else { return Ok(tensor) };
         let own: Vec<Axis> = extents.iter().map(|extent| self.arena.axis(*extent)).collect();
         let index: Vec<Lin> = own.iter().map(|axis| Lin::axis(*axis)).collect();
-        let body = self.element(&tensor, &index, span)?;
+        let body = self.element(&tensor, &index, &[], span)?;
         let body = self.guarded(body);
         let outer = self.arena.free_axes(body).into_iter().filter(|axis| !own.contains(axis));
         let outer: Vec<Axis> = outer.collect();
@@ -553,7 +554,7 @@ impl Lowering {
     }
 
     /// The element at an index, which is checked against the shape.
-    fn element(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {
+    fn element(&mut self, tensor: &Rc<Tensor>, index: &[Lin], from_end: &[bool], span: Span) -> Res<ExprId> {
         let mut inside = Vec::with_capacity(index.len());
         for (axis, (lin, extent)) in index.iter().zip(&tensor.shape).enumerate() {
             let Some(extent) = extent.as_constant() else {
@@ -563,7 +564,8 @@ impl Lowering {
                     "a tensor whose shape depends on an index has no kernel",
                 ));
             };
-            let site = self.site(SiteKind::Index { axis, extent }, span);
+            let from_end = from_end.get(axis).is_some_and(|from_end| *from_end);
+            let site = self.site(SiteKind::Index { axis, extent, from_end }, span);
             inside.push(self.arena.checked(lin, extent, site));
         }
         let element = self.element_inside(tensor, &inside)?;

@@ -114,21 +114,31 @@ pub struct Site {
 
 #[derive(Clone, Debug)]
 pub enum SiteKind {
-    Index { axis: usize, extent: i64 },
+    /// Of an index that counts from the end where negative, the value that was given is
+    /// below the one that is out of range.
+    Index {
+        axis: usize,
+        extent: i64,
+        from_end: bool,
+    },
     IntegerDivision,
     SizeDivision,
-    Requires { class: ErrorClass, text: Arc<str>, of: Arc<str> },
+    Requires {
+        class: ErrorClass,
+        text: Arc<str>,
+        of: Arc<str>,
+    },
 }
 
 impl Site {
     /// The error of a run that failed here, at `value` (the index that is out of range).
     pub fn error(&self, value: i64) -> EvalError {
         let (class, code, message) = match &self.kind {
-            SiteKind::Index { axis, extent } => (
-                ErrorClass::Index,
-                codes::INDEX,
-                format!("index {value} is out of range for axis {axis} of extent {extent}"),
-            ),
+            SiteKind::Index { axis, extent, from_end } => {
+                let given = if *from_end && value < 0 { value.wrapping_sub(*extent) } else { value };
+                let message = format!("index {given} is out of range for axis {axis} of extent {extent}");
+                (ErrorClass::Index, codes::INDEX, message)
+            }
             SiteKind::IntegerDivision => {
                 (ErrorClass::Arithmetic, codes::ARITHMETIC, "integer division by zero".to_string())
             }
