@@ -402,10 +402,11 @@ impl Recognizer<'_> {
         along.op == Monoid::Max && dtype == DType::I64 && least >= number.0.into()
     }
 
-    /// The branches of what is reduced; a condition itself is a choice of two.
+    /// The branches of what is reduced; the comparison itself is a choice of two.
     fn chosen(&mut self, along: Along, id: ExprId) -> Option<(ExprId, ExprId, ExprId)> {
         let truths = (self.nests.arena.bool(true), self.nests.arena.bool(false));
-        let itself = (along.op == Monoid::Any).then_some((id, truths.0, truths.1));
+        let compares = along.op == Monoid::Any && self.compared(id, along).is_some();
+        let itself = compares.then_some((id, truths.0, truths.1));
         self.branches(id).or(itself)
     }
 
