@@ -159,8 +159,8 @@ impl Program {
                 let read_elsewhere = kernels.iter().enumerate().any(|(other, kernel)| {
                     other != at && kernel.members.iter().any(|m| nests.loads(m.body).contains(&member.array))
                 });
-                // Folds and whole arrays are made in memory, even where only what fails counts.
-                if read_elsewhere || matches!(kernel.shape, Shape::Fold | Shape::Whole) {
+                // Only rows are ever left out of memory, where nothing but what fails counts.
+                if read_elsewhere || kernel.shape != Shape::Rows {
                     stored.insert(member.array);
                 }
             }

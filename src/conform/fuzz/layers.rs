@@ -21,14 +21,13 @@ pub fn convolution(draft: &mut Draft<'_>) -> Option<Step> {
     let w = draft.of(dtype, &weight);
     let mut each = |low: usize, count: usize| -> String {
         let number = low + draft.sampler.below(count);
-        if axes == 1 { number.to_string() } else { format!("[{number}, {}]", low + draft.sampler.below(count)) }
+        if axes == 1 {
+            number.to_string()
+        } else {
+            format!("[{number}, {}]", low + draft.sampler.below(count))
+        }
     };
-    let how = format!(
-        "stride = {}, padding = {}, dilation = {}",
-        each(1, 2),
-        each(0, 2),
-        each(1, 2)
-    );
+    let how = format!("stride = {}, padding = {}, dilation = {}", each(1, 2), each(0, 2), each(1, 2));
     let call = |x: &str, w: &str| format!("conv{axes}d({x}, {w}, {how})");
     let own = match dtype.is_float() {
         true => Own::Sum(format!("{} * {}.0", call(&finite(0), &finite(1)), terms + 8)),
@@ -96,9 +95,8 @@ pub fn normalization(draft: &mut Draft<'_>) -> Option<Step> {
     let last = *shape.last()?;
     let terms = draft.tensor(x).numel() + 32;
     // What is left after a cancellation is divided by as little as the root of 1e-5.
-    let scaled = |size: &str| {
-        Own::Epsilons(format!("({size} * 320.0 + abs(r)) * ({size} * 320.0 + 1.0) * {terms}.0"))
-    };
+    let scaled =
+        |size: &str| Own::Epsilons(format!("({size} * 320.0 + abs(r)) * ({size} * 320.0 + 1.0) * {terms}.0"));
     let (rows, all) = ("amax(abs(a0), dim = -1, keepdim = true)", "amax(abs(a0))");
     match draft.sampler.below(3) {
         0 => step(format!("layer_norm({{0}}, [{last}])"), &[x], Carry::Never, scaled(rows)),

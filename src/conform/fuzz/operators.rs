@@ -439,7 +439,12 @@ fn scattered(draft: &mut Draft<'_>) -> Option<Step> {
     }
     let index = draft.indices(&shape, extent);
     match draft.sampler.below(4) {
-        0 => step(format!("scatter({{0}}, {axis}, {{1}}, {{2}})"), &[x, index, source], Carry::Never, Own::None),
+        0 => step(
+            format!("scatter({{0}}, {axis}, {{1}}, {{2}})"),
+            &[x, index, source],
+            Carry::Never,
+            Own::None,
+        ),
         1 => {
             let value = draft.number(dtype);
             step(format!("scatter({{0}}, {axis}, {{1}}, {value})"), &[x, index], Carry::Never, Own::None)
