@@ -147,7 +147,7 @@ fn random_programs_agree() {
 }
 
 /// Programs that random ones were made small to, when the CPU backend was wrong.
-const ONCE_DIFFERENT: [&str; 5] = [
+const ONCE_DIFFERENT: [&str; 6] = [
     // What a kernel of one lane computes was read before it was there.
     "x: f32[1], y: f32[9]) { let t = tanh(x)
       return [concat([t, y], dim = 0), t + 1.0]",
@@ -163,6 +163,10 @@ const ONCE_DIFFERENT: [&str; 5] = [
     // Indices of axes that are expanded, or have one entry or none, were not checked.
     "x: f32[1], i: i64[1]) { return index_select(expand(x, [3]), 0, i + 7)",
     "x: f32[1], i: i64[1]) { return index_select(reshape(x, [1])[0:0:2], 0, i)",
+    // A reduction that was made for its checks alone was written over another array.
+    "x: i8[1, 16], y: i64[1], z: i64[1]) { let a = argmin(x, dim = 0)
+      let s = scatter_reduce(a, 0, abs(y) % 16, y, \"amax\")
+      return [s, concat([a, z], dim = 0)]",
 ];
 
 #[test]

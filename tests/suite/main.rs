@@ -24,4 +24,5 @@ mod samples;
 mod scalars;
 mod tidy;
 mod verbs;
+mod whole;
 mod workers;

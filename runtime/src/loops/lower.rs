@@ -142,6 +142,8 @@ pub(super) struct Lowering {
     defs: Vec<Def>,
     sites: Vec<Site>,
     known_sites: HashMap<String, SiteId>,
+    /// Values of [`Lowering::shared`], with the scopes whose addresses are in the keys.
+    known_tuples: HashMap<(usize, *const Binding, Vec<ExprId>), (Env, Val)>,
     /// The calls around, outermost first.
     calls: Rc<Vec<Frame>>,
     /// The conditions of the branches around.
@@ -247,7 +249,7 @@ impl Lowering {
             }
             Form::Call(Fun::Op(instance), args) => self.call(term, instance, args, env),
             Form::Call(Fun::Combine(monoid), args) => self.call(term, &monoid.combine, args, env),
-            Form::Call(Fun::Item(k), args) => match self.term(&args[0], env)? {
+            Form::Call(Fun::Item(k), args) => match self.shared(&args[0], env)? {
                 Val::Tuple(parts) => Ok(parts[*k].clone()),
                 _ => Err(limit(codes::UNBOUND, term.span(), "a component of what is no tuple")),
             },
@@ -296,6 +298,19 @@ impl Lowering {
             Form::Loop(l) => self.fold(term, l, env).map(Val::Scalar),
             Form::Write(_) => Err(limit(codes::BACKEND, term.span(), "a write has no kernel")),
         }
+    }
+
+    /// The value of a term whose components are asked for one by one: it is worked out once
+    /// in each scope and branch.
+    fn shared(&mut self, term: &Term, env: &Env) -> Res<Val> {
+        let scope = env.as_ref().map_or(std::ptr::null(), Rc::as_ptr);
+        let key = (term.address(), scope, self.guards.clone());
+        if let Some((_, value)) = self.known_tuples.get(&key) {
+            return Ok(value.clone());
+        }
+        let value = self.term(term, env)?;
+        self.known_tuples.insert(key, (env.clone(), value.clone()));
+        Ok(value)
     }
 
     /// The axes of a reduction or fold, and the scope of its body.
