@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rtv_runtime::cpu::{Cpu, Settings};
+use rtv_runtime::cpu::{Cpu, FastCpu, Settings};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::Code;
+use rtv_semantics::eval::codes;
 
 use crate::conform::golden::{Exception, exceptions, records};
 use crate::conform::{External, Matrix, Ours, Suite, library};
@@ -19,9 +20,13 @@ const NO_CASES: Code = Code(828);
 
 #[derive(Args)]
 pub struct Conform {
-    /// The backends to run, with commas between them
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Ref, Name::Cpu])]
+    /// The backends to run, with commas between them; all of them where none is named
+    #[arg(long, value_enum, value_delimiter = ',')]
     backend: Vec<Name>,
+    /// Let backends round a product with the sum it is added to, and allow for that; the
+    /// reference evaluator does not do it
+    #[arg(long, conflicts_with = "external")]
+    fast: bool,
     /// A program that speaks the line protocol, with its arguments, instead of backends
     #[arg(long, value_name = "COMMAND", conflicts_with = "backend")]
     external: Option<String>,
@@ -60,6 +65,10 @@ impl Conform {
         if let (None, Err(fault)) = (&self.external, Settings::check()) {
             return reporter.fault(&fault);
         }
+        if self.fast && self.backend.contains(&Name::Ref) {
+            let fault = placeless(codes::BACKEND, "the reference evaluator rounds each operation");
+            return reporter.fault(&fault.help("`--fast` goes with `--backend cpu`"));
+        }
         let mut matrix = Matrix::default();
         match &self.external {
             Some(command) => match External::start(command, self.patience()) {
@@ -70,10 +79,11 @@ impl Conform {
                 Err(fault) => return reporter.fault(&fault),
             },
             None => {
-                for name in &self.backend {
-                    let mut subject = match name {
-                        Name::Ref => Ours::reference(),
-                        Name::Cpu => Ours::backend(&Cpu),
+                for name in self.backends() {
+                    let mut subject = match (name, self.fast) {
+                        (Name::Ref, _) => Ours::reference(),
+                        (Name::Cpu, false) => Ours::backend(&Cpu),
+                        (Name::Cpu, true) => Ours::backend(&FastCpu),
                     };
                     matrix.run(&suite.cases, &mut subject);
                 }
@@ -83,6 +93,14 @@ impl Conform {
             reporter.at_least(Exit::Refuted);
         }
         reporter.conformance(&suite, &matrix);
+    }
+
+    fn backends(&self) -> Vec<Name> {
+        match (self.backend.is_empty(), self.fast) {
+            (false, _) => self.backend.clone(),
+            (true, false) => vec![Name::Ref, Name::Cpu],
+            (true, true) => vec![Name::Cpu],
+        }
     }
 
     /// The records of PyTorch, what is known to fail, and the choice of operators.

@@ -9,8 +9,8 @@ use rtv_grammar::ast::{Def, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Lower, OuterCall};
 use rtv_proofs::Module;
 use rtv_runtime::array::Array;
-use rtv_runtime::backend::{Backend as _, Output};
-use rtv_runtime::cpu::{Cpu, Settings};
+use rtv_runtime::backend::Output;
+use rtv_runtime::cpu::{Cpu, FastCpu, Settings};
 use rtv_runtime::io::{self, placeless};
 use rtv_runtime::spec::Input;
 use rtv_semantics::diag::{Code, Diagnostic};
@@ -23,7 +23,7 @@ use rtv_semantics::tensor::Tensor;
 
 use crate::nearest::nearest;
 use crate::project::Project;
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 use arguments::Supplied;
 
 /// The name of a result in a file; of several `out0`, `out1`, ..
@@ -52,6 +52,9 @@ pub struct Run {
     exact: bool,
     #[arg(long, value_enum, default_value_t = Backend::Ref)]
     backend: Backend,
+    /// Let a product be rounded with the sum it is added to: other bits, and perhaps faster
+    #[arg(long)]
+    fast: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
@@ -70,7 +73,7 @@ impl Run {
             let (module, names) = Module::new(unit.file, unit.parsed);
             found.extend(names);
             if !found.iter().any(Diagnostic::is_error) {
-                match self.evaluate(&module, &mut found) {
+                match self.evaluate(&module, &mut found, reporter) {
                     Ok(value) => self.deliver(value, reporter),
                     Err(faults) => found.extend(faults),
                 }
@@ -79,7 +82,12 @@ impl Run {
         found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
     }
 
-    fn evaluate(&self, module: &Module, found: &mut Vec<Diagnostic>) -> Result<Computed, Vec<Diagnostic>> {
+    fn evaluate(
+        &self,
+        module: &Module,
+        found: &mut Vec<Diagnostic>,
+        reporter: &mut Reporter,
+    ) -> Result<Computed, Vec<Diagnostic>> {
         let def = function(&module.items, &self.function, &self.file).map_err(|why| vec![why])?;
         let domain = if self.exact { Domain::Exact } else { Domain::Ieee };
         let Supplied { given, inputs } = arguments::read(def, &self.args, domain, self.seed)?;
@@ -89,13 +97,17 @@ impl Run {
         let said = lower.take_diagnostics();
         let Some(call) = call else { return Err(said) };
         found.extend(said);
+        if self.fast && self.backend == Backend::Ref {
+            let fault = placeless(codes::BACKEND, "the reference evaluator rounds each operation");
+            return Err(vec![fault.help("`--fast` goes with `--backend cpu`")]);
+        }
         if self.backend == Backend::Cpu {
             if self.exact {
                 let fault = placeless(codes::BACKEND, "the CPU backend computes with rounded numbers");
                 return Err(vec![fault.help("`--exact` goes with `--backend ref`")]);
             }
             Settings::check().map_err(|fault| vec![fault])?;
-            return on_cpu(&call, inputs).map(Computed::Arrays).map_err(|why| vec![why]);
+            return self.on_cpu(&call, inputs, reporter).map(Computed::Arrays).map_err(|why| vec![why]);
         }
         let mut env = Env::new();
         for (var, input) in call.inputs.iter().zip(inputs) {
@@ -103,6 +115,24 @@ impl Run {
         }
         let value = eval(&call.term, &env, domain, &Limits::default());
         value.map(Computed::Tensors).map_err(|why| vec![why.to_diagnostic()])
+    }
+
+    fn on_cpu(
+        &self,
+        call: &OuterCall,
+        inputs: Vec<Input>,
+        reporter: &mut Reporter,
+    ) -> Result<Output, Diagnostic> {
+        let arrays = inputs.into_iter().map(|input| input.into_array().expect("invariant: IEEE arguments"));
+        let arrays: Vec<Array> = arrays.collect();
+        let decls: Vec<_> = call.inputs.iter().cloned().zip(arrays.iter().map(Array::decl)).collect();
+        let backend: &dyn rtv_runtime::backend::Backend = if self.fast { &FastCpu } else { &Cpu };
+        let program = backend.prepare(&call.term, &decls).map_err(|why| why.to_diagnostic())?;
+        if self.fast {
+            let count = counted(program.contracted(), "product");
+            reporter.note(&format!("fast: {count} rounded with the sum"));
+        }
+        program.run(&arrays).map_err(|why| why.to_diagnostic())
     }
 
     fn deliver(&self, value: Computed, reporter: &mut Reporter) {
@@ -122,14 +152,6 @@ impl Run {
 enum Computed {
     Tensors(Datum),
     Arrays(Output),
-}
-
-fn on_cpu(call: &OuterCall, inputs: Vec<Input>) -> Result<Output, Diagnostic> {
-    let arrays: Vec<Array> =
-        inputs.into_iter().map(|input| input.into_array().expect("invariant: IEEE arguments")).collect();
-    let decls: Vec<_> = call.inputs.iter().cloned().zip(arrays.iter().map(Array::decl)).collect();
-    let output = Cpu.prepare(&call.term, &decls).and_then(|program| program.run(&arrays));
-    output.map_err(|why| why.to_diagnostic())
 }
 
 /// The definition to run; of an overloaded operator the first.

@@ -223,6 +223,27 @@ fn sums_of_exponentials_do_not_leave_the_range() {
     }
 }
 
+#[test]
+fn what_two_results_are_made_of_is_made_once() {
+    let source = "rtl 1.0
+fn both(x: f32[200]) {
+  let (y, at) = sort(x, 0)
+  return (y * 2.0, at)
+}
+fn twice(x: f32[200]) -> f32[200] {
+  let (y, at) = both(x)
+  return y + f32(at)
+}
+";
+    let module = module(source);
+    for function in ["both", "twice"] {
+        let (call, arguments) = workloads::call(&module, function, &["f32 200"]);
+        let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+        let text = Program::new(&call.term, &decls).expect("it has kernels").describe();
+        assert_eq!(text.matches("Place {\n            descending").count(), 1, "{function}: {text}");
+    }
+}
+
 /// With kernels that run over pairs this would take minutes.
 #[test]
 fn long_rows_take_no_time() {

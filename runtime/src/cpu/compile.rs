@@ -7,19 +7,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::Scalar;
 
+use crate::backend::Floats;
 use crate::loops::{
     Arena, ArrayId, Atom, Axis, Constant, ExprId, Kernel, Lin, Member, Nests, Node, Role, Shape,
 };
 
+use super::contract::contract;
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
 use super::primitive::{binary, unary, wide};
 use super::registers;
 
-/// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
-/// or the caller read.
-pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Nest {
+/// The passes of a kernel of rows or columns, and how many products are contracted.
+/// `stored` are the arrays that other kernels or the caller read.
+pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, floats: Floats) -> (Nest, usize) {
     let mut compiler = Compiler::new(nests, kernel, stored);
     match kernel.shape {
         Shape::Columns => compiler.columns(),
@@ -27,18 +29,19 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
         Shape::Rows | Shape::Product | Shape::Whole => compiler.rows(),
     }
     let mut nest = compiler.finish();
+    let contracted = if floats == Floats::Fast { contract(&mut nest) } else { 0 };
     registers::merge_dims(&mut nest);
     if kernel.shape == Shape::Fold {
         // A step reads what the one before wrote: nothing else may be written there.
         registers::allocate(&mut nest);
-        return nest;
+        return (nest, contracted);
     }
     nest.in_place = registers::in_place(&nest);
     registers::direct(&mut nest, &nests.result.arrays());
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
-    nest
+    (nest, contracted)
 }
 
 /// Which code is written to.

@@ -13,6 +13,7 @@ mod block;
 mod chain;
 mod check;
 mod compile;
+mod contract;
 mod failure;
 mod lanes;
 pub mod math;
@@ -35,7 +36,7 @@ use rtv_semantics::eval::EvalError;
 use rtv_semantics::term::{Term, Var};
 
 use crate::array::Array;
-use crate::backend::{Backend, Output, Prepared};
+use crate::backend::{Backend, Floats, Output, Prepared};
 use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome, Shape};
 use crate::plan::{self, Plan, Use};
 use block::Arrays;
@@ -58,6 +59,23 @@ impl Backend for Cpu {
 
     fn prepare(&self, term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Box<dyn Prepared>, EvalError> {
         Ok(Box::new(Program::new(term, inputs)?))
+    }
+}
+
+/// As [`Cpu`], and may contract ([`Floats::Fast`]).
+pub struct FastCpu;
+
+impl Backend for FastCpu {
+    fn name(&self) -> &'static str {
+        "fast cpu"
+    }
+
+    fn floats(&self) -> Floats {
+        Floats::Fast
+    }
+
+    fn prepare(&self, term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Box<dyn Prepared>, EvalError> {
+        Ok(Box::new(Program::with(term, inputs, Floats::Fast)?))
     }
 }
 
@@ -102,6 +120,8 @@ pub struct Program {
     /// The arrays of the result, each once.
     outputs: Vec<ArrayId>,
     steps: Vec<Step>,
+    /// Products that are rounded with the sum they are added to.
+    contracted: usize,
     plan: Plan,
     /// Arenas that no run holds.
     arenas: Mutex<Vec<Memory>>,
@@ -119,13 +139,17 @@ enum Step {
 }
 
 impl Step {
-    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Step {
+    /// The step of a kernel, and how many products it contracts.
+    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, floats: Floats) -> (Step, usize) {
         if kernel.shape == Shape::Whole {
-            return Step::Whole(Rows::of(nests, &kernel.members[0]));
+            return (Step::Whole(Rows::of(nests, &kernel.members[0])), 0);
         }
         match product::of_kernel(nests, kernel) {
-            Some(product) => Step::Product(product),
-            None => Step::Nest(compile::compile(nests, kernel, stored)),
+            Some(product) => (Step::Product(product), 0),
+            None => {
+                let (nest, contracted) = compile::compile(nests, kernel, stored, floats);
+                (Step::Nest(nest), contracted)
+            }
         }
     }
 
@@ -151,6 +175,10 @@ const KEPT_RESULTS: usize = 4;
 
 impl Program {
     pub fn new(term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Program, EvalError> {
+        Program::with(term, inputs, Floats::Strict)
+    }
+
+    pub fn with(term: &Term, inputs: &[(Var, ArrayDecl)], floats: Floats) -> Result<Program, EvalError> {
         let mut nests = loops::lower(term, inputs)?;
         let kernels = loops::fuse(&mut nests);
         let mut stored: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
@@ -165,7 +193,8 @@ impl Program {
                 }
             }
         }
-        let steps: Vec<Step> = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored)).collect();
+        let steps = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored, floats));
+        let (steps, contracted): (Vec<Step>, Vec<usize>) = steps.unzip();
         let uses = kernels.iter().zip(&steps);
         let uses = uses
             .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
@@ -183,7 +212,9 @@ impl Program {
         let mut outputs = outputs;
         outputs.sort_unstable();
         outputs.dedup();
-        Ok(Program { nests, outputs, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
+        let contracted = contracted.iter().sum();
+        let (arenas, results) = (Mutex::default(), Mutex::default());
+        Ok(Program { nests, outputs, steps, contracted, plan, arenas, results })
     }
 
     /// Memory for a result that nobody else holds.
@@ -263,6 +294,10 @@ fn output(outcome: &Outcome, results: &[(ArrayId, Array)]) -> Output {
 impl Prepared for Program {
     fn run(&self, inputs: &[Array]) -> Result<Output, EvalError> {
         self.run_on(inputs, Pool::global())
+    }
+
+    fn contracted(&self) -> usize {
+        self.contracted
     }
 
     fn describe(&self) -> String {
