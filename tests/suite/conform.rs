@@ -9,7 +9,7 @@ use std::process::Command;
 use rtv::conform::fuzz::{Difference, Fuzzer, on_cpu, seed_of};
 use rtv::conform::{Answer, Matrix, Ours, Question, Suite, library};
 use rtv_runtime::array::Array;
-use rtv_runtime::cpu::{Cpu, Pool};
+use rtv_runtime::cpu::{Cpu, FastCpu, Pool};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::sample::{Sampler, Style};
 use rtv_semantics::tensor::Tensor;
@@ -42,6 +42,7 @@ fn backends_meet_the_suite() {
     let mut matrix = Matrix::default();
     matrix.run(&suite.cases, &mut Ours::reference());
     matrix.run(&suite.cases, &mut Ours::backend(&Cpu));
+    matrix.run(&suite.cases, &mut Ours::backend(&FastCpu));
     for column in &matrix.columns {
         let left_out: usize = suite.left_out.values().sum();
         println!("{}: {} passed, {left_out} left out", column.name, column.passed);
