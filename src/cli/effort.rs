@@ -51,6 +51,14 @@ impl Effort {
         Arc::new(Pool::new(program, self.memory))
     }
 
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
     pub fn checker(&self, stage: Stage, pool: Arc<Pool>, observer: Observer) -> Checker {
         let checker = Checker::in_workers(self.settings(stage), pool, observer);
         if self.facets { checker.thorough() } else { checker }

@@ -166,13 +166,18 @@ fn function<'m>(items: &'m [Item], name: &str, file: &Path) -> Result<&'m Def, D
     if let Some((_, def)) = callable.iter().find(|(known, _)| *known == name) {
         return Ok(def);
     }
-    let names = callable.iter().map(|(known, _)| *known);
+    let names: Vec<&str> = callable.iter().map(|(known, _)| *known).collect();
+    Err(no_such_function(name, &names, file))
+}
+
+/// That a file has these functions, and not the one of that name.
+pub fn no_such_function(name: &str, names: &[&str], file: &Path) -> Diagnostic {
     let fault = placeless(NO_SUCH_FUNCTION, format!("`{}` has no function `{name}`", file.display()));
-    Err(match nearest(name, names.clone()) {
+    match nearest(name, names.iter().copied()) {
         Some(near) => fault.help(format!("did you mean `{near}`?")),
-        None if callable.is_empty() => fault.help("only `fn` and `op` can be run"),
-        None => fault.help(format!("it has {}", names.collect::<Vec<_>>().join(", "))),
-    })
+        None if names.is_empty() => fault.help("only `fn` and `op` can be run"),
+        None => fault.help(format!("it has {}", names.join(", "))),
+    }
 }
 
 fn write_tensors(path: &Path, value: &Datum) -> Result<(), Diagnostic> {

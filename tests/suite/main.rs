@@ -11,6 +11,8 @@ mod cli;
 mod conform;
 mod cpu;
 mod crosscheck;
+mod derivation;
+mod derived;
 mod elementary;
 mod facets;
 mod files;

@@ -37,7 +37,7 @@ pub use defs::{Defs, Entry, Library, Origin};
 pub use expr::scalar_function;
 pub use group::every_axis;
 pub use item::{Choice, Ranks, Schema, dtype_variables, has_rank_variables, rank_text};
-pub use operator::UNNAMED;
+pub use operator::{UNNAMED, operator_name};
 pub use test::{Given, OuterCall, class_of};
 
 use rtv_semantics::diag::{Code, Diagnostic, Span};

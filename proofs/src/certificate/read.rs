@@ -158,6 +158,24 @@ impl Reader {
     }
 }
 
+/// The text of a word that [`super::write::escaped`] wrote.
+pub fn unescaped(word: &str) -> Option<String> {
+    if word == "%" {
+        return Some(String::new());
+    }
+    let (mut bytes, mut rest) = (Vec::with_capacity(word.len()), word.bytes());
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                (digit()? * 16 + digit()?) as u8
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// The words of one line, read from left to right.
 struct Words<'r> {
     reader: &'r Reader,
@@ -192,21 +210,7 @@ impl<'r> Words<'r> {
     }
 
     fn text(&mut self) -> Option<String> {
-        let word = self.word()?;
-        if word == "%" {
-            return Some(String::new());
-        }
-        let (mut bytes, mut rest) = (Vec::with_capacity(word.len()), word.bytes());
-        while let Some(byte) = rest.next() {
-            bytes.push(match byte {
-                b'%' => {
-                    let mut digit = || char::from(rest.next()?).to_digit(16);
-                    (digit()? * 16 + digit()?) as u8
-                }
-                byte => byte,
-            });
-        }
-        String::from_utf8(bytes).ok()
+        unescaped(self.word()?)
     }
 
     fn dtype(&mut self) -> Option<DType> {

@@ -38,7 +38,7 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
 use rtv_smt::{Budget, Errors, Merge, Need, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
-use sizes::Sizes;
+pub use sizes::{Sizes, divisors};
 use std::sync::Arc;
 pub use trial::tried;
 
