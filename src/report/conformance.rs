@@ -86,7 +86,10 @@ pub fn totals(suite: &Suite, matrix: &Matrix, verbose: bool, seconds: f64) -> St
             reasons(&mut text, &column.skipped);
         }
     }
-    let _ = writeln!(text, "  not compared: gradients (R0590) and aliasing (R0390), which the language has not yet   {seconds:.1} s");
+    let _ = writeln!(
+        text,
+        "  not compared: gradients (R0590) and aliasing (R0390), which the language has not yet   {seconds:.1} s"
+    );
     text
 }
 

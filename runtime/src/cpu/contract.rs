@@ -27,8 +27,8 @@ fn contract_code(code: &mut Vec<Op>, accumulators: &[Accumulator]) -> usize {
     accumulators.iter().for_each(|accumulator| used(accumulator.src));
     let mut products: HashMap<Reg, (usize, Lane, Src, Src)> = HashMap::new();
     let mut gone = Vec::new();
-    for at in 0..code.len() {
-        let Op::Binary { dst, lane: lane @ (Lane::F32 | Lane::F64), fun, a, b } = code[at] else { continue };
+    for (at, op) in code.iter_mut().enumerate() {
+        let Op::Binary { dst, lane: lane @ (Lane::F32 | Lane::F64), fun, a, b } = *op else { continue };
         if fun == Binary::Mul {
             products.insert(dst, (at, lane, a, b));
             continue;
@@ -49,7 +49,7 @@ fn contract_code(code: &mut Vec<Op>, accumulators: &[Accumulator]) -> usize {
             (None, None) => continue,
         };
         let (made, _, x, y) = found;
-        code[at] = Op::MulAdd { dst, lane, factors: (x, y), addend: c, minus: signs };
+        *op = Op::MulAdd { dst, lane, factors: (x, y), addend: c, minus: signs };
         gone.push(made);
     }
     gone.sort_unstable();

@@ -271,6 +271,10 @@ impl Lowering {
             Form::Reduce(reduce) => {
                 let (axes, inner) = self.loops(&reduce.binders, env, term.span())?;
                 let op = match &reduce.op {
+                    term::Monoid::Declared(_) if term.tensor_type().is_none() => {
+                        let message = "a reduction by a monoid of several values has no kernel";
+                        return Err(limit(codes::BACKEND, term.span(), message));
+                    }
                     term::Monoid::Declared(monoid) => {
                         let body = self.scalar(&reduce.body, &inner)?;
                         return self.declared(monoid, axes, body, term.span()).map(Val::Scalar);

@@ -86,7 +86,7 @@ impl Wide for f64 {
     }
 
     fn is_nan(self) -> bool {
-        self != self
+        f64::is_nan(self)
     }
 
     fn float(self) -> f64 {
