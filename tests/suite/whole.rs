@@ -25,6 +25,10 @@ fn ordered[*S, T: any](x: T[*S]) { return sort(x, -2) }
 fn down[*S, T: any](x: T[*S]) { return sort(x, -1, descending = true) }
 fn top[*S, T: any](x: T[*S]) { return topk(x, 3, -1) }
 fn before[N, T: num](x: T[N]) -> T[N] { return [sum(x[k] for k in i) for i in N] }
+fn up_to[N, T: num](x: T[N]) -> T[N] { return [sum(if k <= i { x[k] } else { 0 } for k in N) for i in N] }
+fn well_before[N, T: num](x: T[N]) -> T[N] { return [max(if k + 2 < i { x[k] } else { T(-100) } for k in N) for i in N] }
+fn beyond[N, T: num](x: T[N]) -> T[N] { return [prod(if i + 3 > k { x[k] } else { 1 } for k in N) for i in N] }
+fn after[N, T: num](x: T[N]) -> T[N] { return [sum(if k >= i { x[k] } else { 0 } for k in N) for i in N] }
 fn exponentials[*S, T: float](x: T[*S]) -> T[*S] { return logcumsumexp(x, -1) }
 fn added[*S, N, *R](x: f32[*S], i: i64[N], y: f32[*R]) -> f32[*S] { return index_add(x, 0, i, y) }
 fn put[*S, *R](x: f32[*S], i: i64[*R], y: f32[*R]) -> f32[*S] { return scatter(x, 0, i, y) }
@@ -133,6 +137,8 @@ fn each_has_a_kernel_that_takes_no_quadratic_time() {
     let mut cases: Vec<(&str, Vec<&str>, &str)> =
         of_all.iter().map(|(function, kernel)| (*function, vec!["f32 200 300"], *kernel)).collect();
     cases.push(("before", vec!["f32 900"], "Prefix"));
+    cases.push(("up_to", vec!["f32 900"], "Prefix"));
+    cases.push(("beyond", vec!["i64 900"], "Prefix"));
     cases.push(("added", vec!["f32 90 70", "i64<90 80", "f32 80 70"], "ByIndex"));
     cases.push(("placed", vec!["f32 90 70", "i64<90 80", "f32 80 70"], "ByIndex"));
     for function in ["put", "summed"] {
@@ -167,8 +173,16 @@ fn scans_and_sorting_keep_every_bit() {
             }
         }
         let shapes = [format!("{dtype} 50")];
-        let case = case(&module, "before", &shapes.each_ref().map(String::as_str), hostile(9));
-        assert_same(&case, &format!("before {dtype}"));
+        for function in ["before", "up_to", "beyond"] {
+            let case = case(&module, function, &shapes.each_ref().map(String::as_str), hostile(9));
+            assert_same(&case, &format!("{function} {dtype}"));
+        }
+        if !dtype.contains('f') {
+            for function in ["well_before", "after"] {
+                let case = case(&module, function, &shapes.each_ref().map(String::as_str), hostile(9));
+                assert_same(&case, &format!("{function} {dtype}"));
+            }
+        }
     }
 }
 

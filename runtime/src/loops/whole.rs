@@ -146,8 +146,38 @@ impl Recognizer<'_> {
         let axes = self.def.axes.clone();
         axes.into_iter().enumerate().find_map(|(at, own)| {
             let along = Along { op, at, own, bound };
-            self.place(along, body).or_else(|| self.by_index(along, body))
+            let found = self.place(along, body).or_else(|| self.masked_prefix(along, body));
+            found.or_else(|| self.by_index(along, body))
         })
+    }
+
+    /// `reduce(if k <= i { x[k] } else { neutral } for k in N)`, or with another comparison that
+    /// holds before some distance from `i`.
+    fn masked_prefix(&mut self, along: Along, body: ExprId) -> Option<Whole> {
+        let (cond, elements, otherwise) = self.branches(body)?;
+        let op = along.op;
+        let dtype = self.nests.arena.dtype(body);
+        let neutral = neutral(&mut self.nests.arena, op, dtype);
+        let arena = &self.nests.arena;
+        let Node::Call { fun, dtype: DType::I64, args, .. } = arena.node(cond) else { return None };
+        let difference = arena.as_lin(args[0]).plus(&arena.as_lin(args[1]), -1).ok()?;
+        let forward = Lin::axis(along.bound).plus(&Lin::axis(along.own), -1).ok()?;
+        let backward = forward.times(-1).ok()?;
+        let base = difference.base;
+        let slope = Lin { base: 0, ..difference };
+        let shift = match fun {
+            Scalar::Lt if slope == forward => base.checked_neg()?,
+            Scalar::Le if slope == forward => base.checked_neg()?.checked_add(1)?,
+            Scalar::Gt if slope == backward => base,
+            Scalar::Ge if slope == backward => base.checked_add(1)?,
+            _ => return None,
+        };
+        let same = arena.as_constant(otherwise) == arena.as_constant(neutral);
+        if !same || arena.can_fail(elements) || self.depends(elements, along.own) {
+            return None;
+        }
+        let operands = vec![self.operand(along, elements)?];
+        Some(self.whole(along, What::Prefix { op, shift }, operands))
     }
 
     fn whole(&self, along: Along, what: What, operands: Vec<Operand>) -> Whole {
