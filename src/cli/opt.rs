@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::run::no_such_function;
-use crate::optimize::{self, By, Improved, Request, RuleBook, Sizes, Step};
+use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
 use crate::report::Reporter;
 
@@ -194,7 +194,7 @@ impl Opt {
         book: &RuleBook,
         checker: &Checker,
         reporter: &mut Reporter,
-    ) -> Result<Improved, Diagnostic> {
+    ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
-use rtv_proofs::derived::{Agreement, Place, Proved, Refused, compare};
+use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
@@ -144,8 +144,10 @@ pub struct Improved {
     pub left_out: Vec<(Arc<str>, String)>,
 }
 
-/// Why there is no result: always a fault of rtv, or of a rule.
+/// Why there is no result: but for the first a fault of rtv, or of a rule.
 pub enum Failed {
+    /// The function computes a value that it does not use and that may fail: nothing put in its place would.
+    Unused,
     /// A rule, by name, that makes two terms one whose values or types differ.
     Rule(Arc<str>),
     Types(String),
@@ -160,6 +162,7 @@ pub enum Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failed::Unused => f.write_str("it computes a value that it does not use, and that may fail"),
             Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
             Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
             Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
@@ -242,6 +245,7 @@ pub fn optimize(
                 let steps = steps::of(&found);
                 return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
             }
+            Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
             Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
                 left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
             }
