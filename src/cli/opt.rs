@@ -150,10 +150,12 @@ impl Opt {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
             let Some((function, choice)) = function else { continue };
-            let improved = self
-                .function(&function, &book, &checker, reporter)
-                .and_then(|improved| self.certify(module, at, &choice, &function, &improved, &book));
-            found.extend(improved.err());
+            let improved = self.function(&function, &book, &checker, reporter);
+            let certified = improved.and_then(|improved| match improved {
+                Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
+                None => Ok(()),
+            });
+            found.extend(certified.err());
         }
         found
     }
@@ -208,11 +210,18 @@ impl Opt {
             samples: self.effort.samples(),
             seed: self.effort.seed(),
         };
-        let improved =
-            optimize::optimize(function, book, &sizes, &request, checker, &mut book.proved(checker))
-                .map_err(|failed| not_equal(function, &failed.to_string()))?;
-        self.show(&improved, &sizes, book, reporter);
-        Ok(improved)
+        let proved = &mut book.proved(checker);
+        match optimize::optimize(function, book, &sizes, &request, checker, proved) {
+            Err(Failed::Unused) => {
+                reporter.text(&format!("\n# {}: left as it is: {}", function.name, Failed::Unused));
+                Ok(None)
+            }
+            Err(failed) => Err(not_equal(function, &failed.to_string())),
+            Ok(improved) => {
+                self.show(&improved, &sizes, book, reporter);
+                Ok(Some(improved))
+            }
+        }
     }
 
     /// Writes the certificate, where one is asked for.
