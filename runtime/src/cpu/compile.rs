@@ -14,6 +14,10 @@ use super::pass::{
 };
 use super::primitive::{binary, unary, wide};
 use super::registers;
+use super::strip;
+
+/// Bytes from which on a result is written past the caches.
+const STREAMED: usize = 24 << 20;
 
 /// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
 /// or the caller read.
@@ -30,6 +34,12 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
+    // Results do not fit the caches from some size on, and are not read again.
+    let results = nests.result.arrays();
+    let streamed = |array: ArrayId| results.contains(&array) && nests.decl(array).bytes() >= STREAMED;
+    for pass in &mut nest.passes {
+        pass.strips = strip::of_pass(pass, nest.lane, nest.registers, &streamed);
+    }
     nest
 }
 

@@ -23,8 +23,10 @@ mod primitive;
 mod product;
 mod registers;
 mod run;
+mod strip;
 mod table;
 mod tile;
+mod vector;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};

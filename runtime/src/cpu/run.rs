@@ -11,6 +11,7 @@ use super::lanes;
 use super::memory::Memory;
 use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
 use super::pool::Pool;
+use super::strip::{self, Bound, Strips};
 
 /// Elements that are not worth a second thread, and that one task takes.
 const SMALL: i64 = 4 << 10;
@@ -131,6 +132,16 @@ struct Worker<'a> {
     states: *mut u8,
     /// A tile for each load that is made for tiles.
     tiles: *mut u8,
+    /// For the strips of each pass.
+    strips: Vec<StripRoom>,
+    /// The steps of a strip, for the row at hand.
+    bound: Vec<Bound>,
+}
+
+/// Where strips keep values, and the bits of those that are spread out there.
+struct StripRoom {
+    room: *mut f32,
+    spread: Vec<Option<u32>>,
 }
 
 fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnOnce(&mut Worker)) {
@@ -158,7 +169,10 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         let rows_end = blocks + nest.rows.len() * row_bytes;
         let tiles_end = rows_end + tile_count * TILE_ROWS * TILE * 8;
         let changed = nest.batched.as_deref().unwrap_or_default();
-        memory.grow(tiles_end + 2 * changed.len() * BLOCK * 8);
+        let batches_end = tiles_end + 2 * changed.len() * BLOCK * 8;
+        let strips = nest.passes.iter().map(|pass| pass.strips.as_ref());
+        let floats: usize = strips.clone().flatten().map(Strips::room).sum();
+        memory.grow(batches_end + floats * size_of::<f32>());
         let scratch = memory.pointer();
         // SAFETY: all within what was asked for.
         let (states, rows, tiles) = unsafe {
@@ -187,7 +201,14 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             mode: Mode::Row,
             batched,
         };
-        work(&mut Worker { nest, machine, states, tiles });
+        let mut end = batches_end;
+        let strips = strips.map(|strips| {
+            let room = scratch.wrapping_add(end).cast();
+            end += strips.map_or(0, Strips::room) * size_of::<f32>();
+            StripRoom { room, spread: Vec::new() }
+        });
+        let strips = strips.collect();
+        work(&mut Worker { nest, machine, states, tiles, strips, bound: Vec::new() });
     });
 }
 
@@ -272,14 +293,14 @@ impl Worker<'_> {
 
     fn row(&mut self, lanes: Option<(i64, i64)>, columns: bool) {
         let nest = self.nest;
-        for pass in &nest.passes {
+        for (at, pass) in nest.passes.iter().enumerate() {
             self.machine.index[nest.outer..].fill(0);
             // SAFETY: the code is that of the nest, its rows in range.
             unsafe { block::run(&mut self.machine, &pass.before, 1) };
             if columns {
                 self.columns(pass, lanes);
             } else {
-                self.along(pass, lanes);
+                self.along(at, pass, lanes);
             }
         }
         self.machine.index[nest.outer..].fill(0);
@@ -308,8 +329,28 @@ impl Worker<'_> {
                 let before = (row - rows.start) as usize * TILE * Lane::of(*dtype).width();
                 self.machine.tiles[at] = self.tile_room(at).wrapping_add(before);
             }
-            // SAFETY: rows and lanes are in range.
-            unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, count) };
+            let done = self.by_strips(0, count);
+            let left = count - done;
+            for tile in &mut self.machine.tiles {
+                *tile = tile.wrapping_add(done * size_of::<f32>());
+            }
+            self.machine.index[lane] = start + done as i64;
+            if left > 0 {
+                // SAFETY: rows and lanes are in range.
+                unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, left) };
+            }
+            self.machine.index[lane] = start;
+        }
+    }
+
+    /// As many of the lanes from the index on as whole strips have; returns how many.
+    fn by_strips(&mut self, pass: usize, lanes: usize) -> usize {
+        let Some(strips) = &self.nest.passes[pass].strips else { return 0 };
+        let (own, states) = (&mut self.strips[pass], self.states);
+        let running = |at: u16| states.wrapping_add(at as usize * BLOCK * 8);
+        // SAFETY: the lanes are in range, and the room is that of the pass.
+        unsafe {
+            strip::run(&self.machine, strips, lanes, (own.room, &mut own.spread), &running, &mut self.bound)
         }
     }
 
@@ -332,14 +373,15 @@ impl Worker<'_> {
     }
 
     /// A pass along rows: all loops, and blocks of lanes within.
-    fn along(&mut self, pass: &Pass, lanes: Option<(i64, i64)>) {
+    fn along(&mut self, number: usize, pass: &Pass, lanes: Option<(i64, i64)>) {
         for (at, accumulator) in pass.accumulators.iter().enumerate() {
             // SAFETY: a block is more than the running values.
             unsafe { accumulate::start(accumulator.op, accumulator.dtype, self.state(at), RUNNING) };
         }
         self.loops(self.nest.outer, self.nest.lane, &mut |worker| {
             let (first, end) = lanes.unwrap_or_else(|| (0, worker.extent(worker.nest.lane)));
-            let mut start = first;
+            worker.machine.index[worker.nest.lane] = first;
+            let mut start = first + worker.by_strips(number, (end - first).max(0) as usize) as i64;
             while start < end {
                 let count = ((end - start) as usize).min(BLOCK);
                 worker.machine.index[worker.nest.lane] = start;

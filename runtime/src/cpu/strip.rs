@@ -1,0 +1,564 @@
+//! Passes in `f32` by strips: a few vectors of lanes go through all steps of a pass, and
+//! what one step gives the next stays in registers.
+//!
+//! A step takes the value before it and one operand from memory: an array, a row that the
+//! thread keeps, or a kept value. What is the same for all lanes is spread out once a row.
+//! The bits are those of the block interpreter, which runs what is left of a row and every
+//! pass that has steps of other kinds.
+
+use rtv_semantics::dtype::DType;
+use rtv_semantics::scalar::Scalar;
+
+use crate::loops::{ArrayId, Monoid};
+
+use super::block::{Block, Machine};
+use super::check::sign_range;
+use super::lanes::vectors;
+use super::pass::{Accumulator, Address, Binary, Buffer, Into, Lane, Op, Pass, Reg, Slot, Src, Unary};
+use super::table::elementary;
+use super::vector::Vector;
+
+/// Vectors of a strip.
+const VECTORS: usize = 8;
+/// The most lanes of a strip.
+pub const MOST: usize = 128;
+
+/// What a step does with the value of the one before it, `x`, and its operand, `y`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum What {
+    Load,
+    Store,
+    /// Past the caches.
+    Stream,
+    Add,
+    Mul,
+    Sub,
+    SubFrom,
+    Div,
+    DivInto,
+    Maximum,
+    MaximumOf,
+    Minimum,
+    MinimumOf,
+    Test(Binary),
+    Neg,
+    Abs,
+    Sqrt,
+    Reciprocal,
+    Table(Scalar),
+    /// Where `x` is true the first operand, else the second.
+    Select,
+    Sign(Binary),
+    /// Into running values.
+    Reduce(Monoid),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Operand {
+    None,
+    Kept(u16),
+    Memory(Buffer, Address),
+    Tile(u16),
+    Uniform(u16),
+    Running(u16),
+    Index(Address),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Step {
+    what: What,
+    operand: Operand,
+    /// The second one of a selection.
+    other: Operand,
+}
+
+/// A value that is the same for all lanes.
+#[derive(Clone, PartialEq, Debug)]
+enum Uniform {
+    Slot(Slot),
+    Memory(Buffer, Address),
+}
+
+/// The steps of a pass.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Strips {
+    steps: Vec<Step>,
+    uniforms: Vec<Uniform>,
+    kept: usize,
+}
+
+impl Strips {
+    /// Floats of the memory that a thread needs: kept values, uniform ones, and two more
+    /// for functions of the table.
+    pub fn room(&self) -> usize {
+        (self.kept + self.uniforms.len() + 2) * MOST
+    }
+}
+
+/// The steps of a pass with lanes along a dimension, if it has no others. What `streamed`
+/// says is large is written past the caches.
+pub fn of_pass(
+    pass: &Pass,
+    lane: usize,
+    registers: usize,
+    streamed: &dyn Fn(ArrayId) -> bool,
+) -> Option<Strips> {
+    let mut writer = Writer {
+        pass,
+        lane,
+        places: vec![None; registers],
+        held: None,
+        strips: Strips { steps: Vec::new(), uniforms: Vec::new(), kept: registers },
+    };
+    for at in 0..pass.code.len() {
+        writer.op(at, streamed)?;
+    }
+    for (at, accumulator) in pass.accumulators.iter().enumerate() {
+        writer.reduce(at as u16, accumulator)?;
+    }
+    Some(writer.strips)
+}
+
+struct Writer<'a> {
+    pass: &'a Pass,
+    lane: usize,
+    /// Where the value of a register is, but for the one that is held.
+    places: Vec<Option<Operand>>,
+    /// The register whose value the last step gave.
+    held: Option<Reg>,
+    strips: Strips,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, what: What, operand: Operand) {
+        self.strips.steps.push(Step { what, operand, other: Operand::None });
+    }
+
+    fn uniform(&mut self, uniform: Uniform) -> Operand {
+        let known = self.strips.uniforms.iter().position(|known| *known == uniform);
+        let at = known.unwrap_or_else(|| {
+            self.strips.uniforms.push(uniform);
+            self.strips.uniforms.len() - 1
+        });
+        Operand::Uniform(at as u16)
+    }
+
+    fn operand(&mut self, src: Src) -> Option<Operand> {
+        match src {
+            Src::Slot(slot) => Some(self.uniform(Uniform::Slot(slot))),
+            Src::Reg(reg) => self.places[reg as usize].clone(),
+        }
+    }
+
+    /// Makes the value of a source the one that is held.
+    fn hold(&mut self, src: Src) -> Option<()> {
+        if Some(src) != self.held.map(Src::Reg) {
+            let operand = self.operand(src)?;
+            self.push(What::Load, operand);
+            self.held = None;
+        }
+        Some(())
+    }
+
+    /// The last step gave the value of a register.
+    fn made(&mut self, dst: Reg, at: usize) {
+        self.held = Some(dst);
+        self.places[dst as usize] = None;
+        if self.is_read_later(dst, at) {
+            self.push(What::Store, Operand::Kept(dst));
+            self.places[dst as usize] = Some(Operand::Kept(dst));
+        }
+    }
+
+    /// Whether a value is read after another step took its place.
+    fn is_read_later(&self, reg: Reg, at: usize) -> bool {
+        let mut held = true;
+        for op in &self.pass.code[at + 1..] {
+            let reads = sources(op).filter(|src| *src == Src::Reg(reg)).count();
+            let chosen = matches!(op, Op::Select { a, b, .. } if *a == Src::Reg(reg) || *b == Src::Reg(reg));
+            if reads > 0 && (!held || chosen || reads > 1) {
+                return true;
+            }
+            match op {
+                Op::Load { dst, .. } | Op::Tile { dst, .. } if *dst == reg => return false,
+                Op::Into { .. } | Op::Load { .. } | Op::Tile { .. } => {}
+                Op::Store { src, .. } => held &= *src == Src::Reg(reg),
+                _ if destination(op) == Some(reg) => return false,
+                _ => held = false,
+            }
+        }
+        let read = |accumulator: &Accumulator| accumulator.src == Src::Reg(reg);
+        let mut reduced = self.pass.accumulators.iter();
+        if held { reduced.skip_while(|acc| read(acc)).any(read) } else { reduced.any(read) }
+    }
+
+    fn memory(&mut self, buffer: Buffer, dtype: DType, address: &Address) -> Option<Operand> {
+        let place = (buffer, address.clone());
+        match (dtype, address.factors[self.lane]) {
+            (DType::F32, 1) => Some(Operand::Memory(place.0, place.1)),
+            (DType::F32, 0) => Some(self.uniform(Uniform::Memory(place.0, place.1))),
+            _ => None,
+        }
+    }
+
+    fn op(&mut self, at: usize, streamed: &dyn Fn(ArrayId) -> bool) -> Option<()> {
+        match &self.pass.code[at] {
+            Op::Into { .. } => {}
+            Op::Load { dst, buffer, dtype, address, checks, .. } if checks.is_empty() => {
+                let place = self.memory(*buffer, *dtype, address)?;
+                self.places[*dst as usize] = Some(place);
+                self.held = self.held.filter(|held| held != dst);
+            }
+            Op::Tile { dst, number } => {
+                self.places[*dst as usize] = Some(Operand::Tile(*number));
+                self.held = self.held.filter(|held| held != dst);
+            }
+            Op::Store { buffer, dtype: DType::F32, address, src } if address.factors[self.lane] == 1 => {
+                self.hold(*src)?;
+                let what = match buffer {
+                    Buffer::Array(array) if streamed(*array) => What::Stream,
+                    _ => What::Store,
+                };
+                self.push(what, Operand::Memory(*buffer, address.clone()));
+            }
+            Op::Sign { dst, fun, address } => {
+                self.push(What::Sign(*fun), Operand::Index(address.clone()));
+                self.made(*dst, at);
+            }
+            Op::Unary { dst, lane: Lane::F32, fun, a } => {
+                let what = match fun {
+                    Unary::Neg => What::Neg,
+                    Unary::Abs => What::Abs,
+                    Unary::Sqrt => What::Sqrt,
+                    Unary::Reciprocal => What::Reciprocal,
+                    _ => return None,
+                };
+                self.hold(*a)?;
+                self.push(what, Operand::None);
+                self.made(*dst, at);
+            }
+            Op::Table { dst, fun, dtype: DType::F32, args, site: None, .. } if !fun.row().is_test() => {
+                let [a] = args.as_slice() else { return None };
+                self.hold(*a)?;
+                self.push(What::Table(*fun), Operand::None);
+                self.made(*dst, at);
+            }
+            Op::Binary { dst, lane: Lane::F32, fun, a, b } => {
+                self.binary(*fun, *a, *b)?;
+                self.made(*dst, at);
+            }
+            Op::Select { dst, lane: Lane::F32, cond: cond @ Src::Reg(_), a, b } => {
+                let (operand, other) = (self.operand(*a)?, self.operand(*b)?);
+                self.hold(*cond)?;
+                self.strips.steps.push(Step { what: What::Select, operand, other });
+                self.made(*dst, at);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn binary(&mut self, fun: Binary, a: Src, b: Src) -> Option<()> {
+        use Binary::*;
+        let turned = a != b && Some(b) == self.held.map(Src::Reg);
+        let what = match (fun, turned) {
+            (Add, _) => What::Add,
+            (Mul, _) => What::Mul,
+            (Sub, false) => What::Sub,
+            (Sub, true) => What::SubFrom,
+            (Div, false) => What::Div,
+            (Div, true) => What::DivInto,
+            (Maximum, false) => What::Maximum,
+            (Maximum, true) => What::MaximumOf,
+            (Minimum, false) => What::Minimum,
+            (Minimum, true) => What::MinimumOf,
+            (Eq | Ne, _) => What::Test(fun),
+            (Lt, true) | (Gt, false) => What::Test(Gt),
+            (Gt, true) | (Lt, false) => What::Test(Lt),
+            (Le, true) | (Ge, false) => What::Test(Ge),
+            (Ge, true) | (Le, false) => What::Test(Le),
+            (FloorDiv | And | Or | Xor, _) => return None,
+        };
+        let (x, y) = if turned { (b, a) } else { (a, b) };
+        let operand = self.operand(y)?;
+        self.hold(x)?;
+        self.push(what, operand);
+        Some(())
+    }
+
+    fn reduce(&mut self, at: u16, accumulator: &Accumulator) -> Option<()> {
+        let Accumulator { op, dtype: DType::F32, src, into: Into::Slot(_) } = accumulator else { return None };
+        self.hold(*src)?;
+        if let Src::Reg(reg) = src {
+            self.held = Some(*reg);
+        }
+        matches!(op, Monoid::Sum | Monoid::Prod | Monoid::Max | Monoid::Min).then_some(())?;
+        self.push(What::Reduce(*op), Operand::Running(at));
+        Some(())
+    }
+}
+
+fn destination(op: &Op) -> Option<Reg> {
+    match op {
+        Op::Sign { dst, .. }
+        | Op::Unary { dst, .. }
+        | Op::Binary { dst, .. }
+        | Op::Select { dst, .. }
+        | Op::Table { dst, .. } => Some(*dst),
+        _ => None,
+    }
+}
+
+fn sources(op: &Op) -> impl Iterator<Item = Src> {
+    let three = match op {
+        Op::Store { src: a, .. } | Op::Unary { a, .. } => [Some(*a), None, None],
+        Op::Binary { a, b, .. } => [Some(*a), Some(*b), None],
+        Op::Select { cond, a, b, .. } => [Some(*cond), Some(*a), Some(*b)],
+        Op::Table { args, .. } => [args.first().copied(), args.get(1).copied(), args.get(2).copied()],
+        _ => [None; 3],
+    };
+    three.into_iter().flatten()
+}
+
+/// A step for one row: its operands as places in memory.
+#[derive(Clone, Copy)]
+pub struct Bound {
+    what: What,
+    at: Place,
+    other: Place,
+    /// The value of an index at the first lane, and what it grows by a lane.
+    index: (i64, i64),
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    pointer: *mut f32,
+    /// All bits where it moves on with the lanes, else none.
+    moves: usize,
+}
+
+/// Runs the strips of some lanes of a row from where the machine is; returns how many
+/// lanes that were. `spread` are the bits of the uniform values that `room` holds already.
+///
+/// # Safety
+/// As for [`super::block::run`]; `room` is as large as [`Strips::room`] says, `running`
+/// gives running values.
+pub unsafe fn run(
+    machine: &Machine,
+    strips: &Strips,
+    lanes: usize,
+    (room, spread): (*mut f32, &mut Vec<Option<u32>>),
+    running: &dyn Fn(u16) -> *mut u8,
+    bound: &mut Vec<Bound>,
+) -> usize {
+    let length = strip_lanes();
+    if lanes < length {
+        return 0;
+    }
+    let block = |at: usize| room.wrapping_add(at * MOST);
+    spread.resize(strips.uniforms.len(), None);
+    for (at, uniform) in strips.uniforms.iter().enumerate() {
+        // SAFETY: the caller's.
+        let bits = unsafe {
+            match uniform {
+                Uniform::Slot(slot) => machine.slots[*slot as usize] as u32,
+                Uniform::Memory(buffer, address) => {
+                    *machine.buffer(*buffer).cast::<u32>().offset(machine.address(address).0 as isize)
+                }
+            }
+        };
+        if spread[at] != Some(bits) {
+            spread[at] = Some(bits);
+            // SAFETY: there is a block for each.
+            unsafe { std::slice::from_raw_parts_mut(block(strips.kept + at), MOST) }
+                .fill(f32::from_bits(bits));
+        }
+    }
+    let place = |operand: &Operand| match operand {
+        Operand::Memory(buffer, address) => {
+            let pointer = machine.buffer(*buffer).cast::<f32>();
+            Place { pointer: pointer.wrapping_offset(machine.address(address).0 as isize), moves: usize::MAX }
+        }
+        Operand::Tile(number) => Place { pointer: machine.tiles[*number as usize].cast(), moves: usize::MAX },
+        Operand::Kept(at) => Place { pointer: block(*at as usize), moves: 0 },
+        Operand::Uniform(at) => Place { pointer: block(strips.kept + *at as usize), moves: 0 },
+        Operand::Running(at) => Place { pointer: running(*at).cast(), moves: 0 },
+        Operand::None | Operand::Index(_) => Place { pointer: room, moves: 0 },
+    };
+    bound.clear();
+    for step in &strips.steps {
+        let at = place(&step.operand);
+        let aligned = at.pointer.addr() % 64 == 0;
+        let what = if step.what == What::Stream && !aligned { What::Store } else { step.what };
+        let index = match &step.operand {
+            Operand::Index(address) => machine.address(address),
+            _ => (0, 0),
+        };
+        bound.push(Bound { what, at, other: place(&step.other), index });
+    }
+    let done = lanes / length * length;
+    let own = block(strips.kept + strips.uniforms.len());
+    // SAFETY: the caller's.
+    unsafe { run_bound(bound, done, own) };
+    done
+}
+
+/// The lanes of a strip on this machine.
+fn strip_lanes() -> usize {
+    match super::vectors() {
+        super::Vectors::Avx512 => 16 * VECTORS,
+        _ => 8 * VECTORS,
+    }
+}
+
+/// Runs steps over lanes, as many as whole strips have.
+unsafe fn run_bound(steps: &[Bound], lanes: usize, room: *mut f32) {
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
+    unsafe fn avx512(steps: &[Bound], lanes: usize, room: *mut f32) {
+        // SAFETY: the caller's.
+        unsafe { strips::<super::vector::Wide>(steps, lanes, room) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    unsafe fn avx2(steps: &[Bound], lanes: usize, room: *mut f32) {
+        // SAFETY: the caller's.
+        unsafe { strips::<super::vector::Half>(steps, lanes, room) }
+    }
+    // SAFETY: the features are there; the rest is the caller's.
+    unsafe {
+        match super::vectors() {
+            #[cfg(target_arch = "x86_64")]
+            super::Vectors::Avx512 => avx512(steps, lanes, room),
+            #[cfg(target_arch = "x86_64")]
+            super::Vectors::Avx2 => avx2(steps, lanes, room),
+            _ => strips::<super::vector::Any>(steps, lanes, room),
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn strips<V: Vector>(steps: &[Bound], lanes: usize, room: *mut f32) {
+    let mut x = [V::splat(0.0); VECTORS];
+    let mut streams = false;
+    for first in (0..lanes).step_by(V::LANES * VECTORS) {
+        for step in steps {
+            let at = step.at.pointer.wrapping_add(first & step.at.moves);
+            // SAFETY, for all of it: the caller's places have the lanes of a strip.
+            macro_rules! each {
+                (|$x:ident, $y:ident| $value:expr) => {
+                    for i in 0..VECTORS {
+                        let ($x, $y) = (x[i], unsafe { V::load(at.add(i * V::LANES)) });
+                        x[i] = $value;
+                    }
+                };
+                (|$x:ident| $value:expr) => {
+                    for i in 0..VECTORS {
+                        let $x = x[i];
+                        x[i] = $value;
+                    }
+                };
+            }
+            match step.what {
+                What::Load => each!(|_x, y| y),
+                What::Store => {
+                    for i in 0..VECTORS {
+                        unsafe { x[i].store(at.add(i * V::LANES)) };
+                    }
+                }
+                What::Stream => {
+                    streams = true;
+                    for i in 0..VECTORS {
+                        unsafe { x[i].stream(at.add(i * V::LANES)) };
+                    }
+                }
+                What::Add => each!(|x, y| x.add(y)),
+                What::Mul => each!(|x, y| x.mul(y)),
+                What::Sub => each!(|x, y| x.sub(y)),
+                What::SubFrom => each!(|x, y| y.sub(x)),
+                What::Div => each!(|x, y| x.div(y)),
+                What::DivInto => each!(|x, y| y.div(x)),
+                What::Maximum => each!(|x, y| x.maximum(y)),
+                What::MaximumOf => each!(|x, y| y.maximum(x)),
+                What::Minimum => each!(|x, y| x.minimum(y)),
+                What::MinimumOf => each!(|x, y| y.minimum(x)),
+                What::Test(fun) => match fun {
+                    Binary::Eq => each!(|x, y| x.eq(y)),
+                    Binary::Ne => each!(|x, y| x.ne(y)),
+                    Binary::Lt => each!(|x, y| x.lt(y)),
+                    Binary::Le => each!(|x, y| x.le(y)),
+                    Binary::Gt => each!(|x, y| y.lt(x)),
+                    _ => each!(|x, y| y.le(x)),
+                },
+                What::Neg => each!(|x| x.neg()),
+                What::Abs => each!(|x| x.abs()),
+                What::Sqrt => each!(|x| x.sqrt()),
+                What::Reciprocal => each!(|x| V::splat(1.0).div(x)),
+                What::Select => {
+                    let other = step.other.pointer.wrapping_add(first & step.other.moves);
+                    for i in 0..VECTORS {
+                        let (y, z) = unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
+                        x[i] = x[i].select(y, z);
+                    }
+                }
+                What::Table(fun) => {
+                    let count = V::LANES * VECTORS;
+                    let into = room.wrapping_add(MOST);
+                    for i in 0..VECTORS {
+                        unsafe { x[i].store(room.add(i * V::LANES)) };
+                    }
+                    let from = Block { pointer: room.cast(), uniform: false };
+                    unsafe { elementary(into.cast(), fun, DType::F32, &[from], count) };
+                    for i in 0..VECTORS {
+                        x[i] = unsafe { V::load(into.add(i * V::LANES)) };
+                    }
+                }
+                What::Sign(fun) => {
+                    let count = V::LANES * VECTORS;
+                    let (base, factor) = step.index;
+                    let base = base.wrapping_add(factor.wrapping_mul(first as i64));
+                    let (from, to, inside) = sign_range(fun, base, factor, count as i64);
+                    let mask = |truth: bool| if truth { u32::MAX } else { 0 };
+                    // SAFETY: the room holds a strip.
+                    let lanes = unsafe { std::slice::from_raw_parts_mut(room.cast::<u32>(), count) };
+                    lanes.fill(mask(!inside));
+                    lanes[from as usize..to as usize].fill(mask(inside));
+                    for i in 0..VECTORS {
+                        x[i] = unsafe { V::load(room.add(i * V::LANES)) };
+                    }
+                }
+                What::Reduce(op) => unsafe { reduce(&x, op, at) },
+            }
+        }
+    }
+    if streams {
+        // Other threads may read what was written.
+        V::fence();
+    }
+}
+
+/// Adds a strip to 32 running values, in the order of its lanes.
+#[inline(always)]
+unsafe fn reduce<V: Vector>(x: &[V; VECTORS], op: Monoid, running: *mut f32) {
+    let width = 32 / V::LANES;
+    macro_rules! each {
+        (|$sum:ident, $x:ident| $value:expr) => {
+            for part in 0..width {
+                // SAFETY: the caller's running values are 32.
+                let place = unsafe { running.add(part * V::LANES) };
+                let mut $sum = unsafe { V::load(place) };
+                for i in (part..VECTORS).step_by(width) {
+                    let $x = x[i];
+                    $sum = $value;
+                }
+                unsafe { $sum.store(place) };
+            }
+        };
+    }
+    match op {
+        Monoid::Sum => each!(|sum, x| sum.add(x)),
+        Monoid::Prod => each!(|sum, x| sum.mul(x)),
+        Monoid::Max => each!(|sum, x| sum.later_maximum(x)),
+        _ => each!(|sum, x| sum.later_minimum(x)),
+    }
+}
