@@ -13,7 +13,6 @@ use crate::loops::{ArrayId, Monoid};
 
 use super::block::{Block, Machine};
 use super::check::sign_range;
-use super::lanes::vectors;
 use super::pass::{Accumulator, Address, Binary, Buffer, Into, Lane, Op, Pass, Reg, Slot, Src, Unary};
 use super::table::elementary;
 use super::vector::Vector;
