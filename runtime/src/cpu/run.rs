@@ -11,7 +11,7 @@ use super::lanes;
 use super::memory::Memory;
 use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
 use super::pool::Pool;
-use super::strip::{self, Bound, Strips};
+use super::strip::{Ready, Strips};
 
 /// Elements that are not worth a second thread, and that one task takes.
 const SMALL: i64 = 4 << 10;
@@ -132,16 +132,8 @@ struct Worker<'a> {
     states: *mut u8,
     /// A tile for each load that is made for tiles.
     tiles: *mut u8,
-    /// For the strips of each pass.
-    strips: Vec<StripRoom>,
-    /// The steps of a strip, for the row at hand.
-    bound: Vec<Bound>,
-}
-
-/// Where strips keep values, and the bits of those that are spread out there.
-struct StripRoom {
-    room: *mut f32,
-    spread: Vec<Option<u32>>,
+    /// The strips of each pass that has them.
+    strips: Vec<Option<Ready<'a>>>,
 }
 
 fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnOnce(&mut Worker)) {
@@ -201,14 +193,15 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             mode: Mode::Row,
             batched,
         };
+        let running = |at: u16| states.wrapping_add(at as usize * BLOCK * 8);
         let mut end = batches_end;
         let strips = strips.map(|strips| {
             let room = scratch.wrapping_add(end).cast();
             end += strips.map_or(0, Strips::room) * size_of::<f32>();
-            StripRoom { room, spread: Vec::new() }
+            strips.map(|strips| Ready::new(strips, room, &running))
         });
         let strips = strips.collect();
-        work(&mut Worker { nest, machine, states, tiles, strips, bound: Vec::new() });
+        work(&mut Worker { nest, machine, states, tiles, strips });
     });
 }
 
@@ -345,13 +338,9 @@ impl Worker<'_> {
 
     /// As many of the lanes from the index on as whole strips have; returns how many.
     fn by_strips(&mut self, pass: usize, lanes: usize) -> usize {
-        let Some(strips) = &self.nest.passes[pass].strips else { return 0 };
-        let (own, states) = (&mut self.strips[pass], self.states);
-        let running = |at: u16| states.wrapping_add(at as usize * BLOCK * 8);
-        // SAFETY: the lanes are in range, and the room is that of the pass.
-        unsafe {
-            strip::run(&self.machine, strips, lanes, (own.room, &mut own.spread), &running, &mut self.bound)
-        }
+        let Some(strips) = &mut self.strips[pass] else { return 0 };
+        // SAFETY: the lanes are in range.
+        unsafe { strips.run(&self.machine, lanes) }
     }
 
     /// The memory of a tile.

@@ -11,6 +11,7 @@ use rtv_semantics::scalar::Scalar;
 
 use crate::loops::{ArrayId, Monoid};
 
+use super::accumulate::RUNNING;
 use super::block::{Block, Machine};
 use super::check::sign_range;
 use super::pass::{Accumulator, Address, Binary, Buffer, Into, Lane, Op, Pass, Reg, Slot, Src, Unary};
@@ -76,6 +77,21 @@ struct Step {
 enum Uniform {
     Slot(Slot),
     Memory(Buffer, Address),
+}
+
+impl Uniform {
+    /// # Safety
+    /// The machine is in a row, whose addresses lie within their buffers.
+    unsafe fn bits(&self, machine: &Machine) -> u32 {
+        match self {
+            Uniform::Slot(slot) => machine.slots[*slot as usize] as u32,
+            Uniform::Memory(buffer, address) => {
+                let start = machine.buffer(*buffer).cast::<u32>();
+                // SAFETY: the caller's.
+                unsafe { *start.offset(machine.address(address).0 as isize) }
+            }
+        }
+    }
 }
 
 /// The steps of a pass.
@@ -319,9 +335,9 @@ fn sources(op: &Op) -> impl Iterator<Item = Src> {
     three.into_iter().flatten()
 }
 
-/// A step for one row: its operands as places in memory.
+/// A step with its operands as places in memory.
 #[derive(Clone, Copy)]
-pub struct Bound {
+struct Bound {
     what: What,
     at: Place,
     other: Place,
@@ -336,70 +352,95 @@ struct Place {
     moves: usize,
 }
 
-/// Runs the strips of some lanes of a row from where the machine is; returns how many
-/// lanes that were. `spread` are the bits of the uniform values that `room` holds already.
-///
-/// # Safety
-/// As for [`super::block::run`]; `room` is as large as [`Strips::room`] says, `running`
-/// gives running values.
-pub unsafe fn run(
-    machine: &Machine,
-    strips: &Strips,
-    lanes: usize,
-    (room, spread): (*mut f32, &mut Vec<Option<u32>>),
-    running: &dyn Fn(u16) -> *mut u8,
-    bound: &mut Vec<Bound>,
-) -> usize {
-    let length = strip_lanes();
-    if lanes < length {
-        return 0;
+/// The steps of a pass in the memory of one thread.
+pub struct Ready<'a> {
+    strips: &'a Strips,
+    room: *mut f32,
+    bound: Vec<Bound>,
+    /// The steps whose operands are other places in each row.
+    moving: Vec<usize>,
+    /// The bits of the uniform values that are spread out, and those still to be.
+    spread: Vec<Option<u32>>,
+    fresh: Vec<(*mut f32, f32)>,
+}
+
+impl<'a> Ready<'a> {
+    /// `room` is as large as [`Strips::room`] says, `running` gives 32 running values.
+    pub fn new(strips: &'a Strips, room: *mut f32, running: &dyn Fn(u16) -> *mut u8) -> Ready<'a> {
+        let place = |operand: &Operand| match operand {
+            Operand::Kept(at) => Place { pointer: room.wrapping_add(*at as usize * MOST), moves: 0 },
+            Operand::Uniform(at) => {
+                Place { pointer: room.wrapping_add((strips.kept + *at as usize) * MOST), moves: 0 }
+            }
+            Operand::Running(at) => Place { pointer: running(*at).cast(), moves: 0 },
+            Operand::Memory(..) | Operand::Tile(_) => Place { pointer: room, moves: usize::MAX },
+            Operand::None | Operand::Index(_) => Place { pointer: room, moves: 0 },
+        };
+        let bound = |step: &Step| Bound {
+            what: step.what,
+            at: place(&step.operand),
+            other: place(&step.other),
+            index: (0, 0),
+        };
+        let moves = |operand: &Operand| {
+            matches!(operand, Operand::Memory(..) | Operand::Tile(_) | Operand::Index(_))
+        };
+        let moving = strips.steps.iter().enumerate();
+        let moving = moving.filter(|(_, step)| moves(&step.operand) || moves(&step.other));
+        Ready {
+            strips,
+            room,
+            bound: strips.steps.iter().map(bound).collect(),
+            moving: moving.map(|(at, _)| at).collect(),
+            spread: vec![None; strips.uniforms.len()],
+            fresh: Vec::new(),
+        }
     }
-    let block = |at: usize| room.wrapping_add(at * MOST);
-    spread.resize(strips.uniforms.len(), None);
-    for (at, uniform) in strips.uniforms.iter().enumerate() {
-        // SAFETY: the caller's.
-        let bits = unsafe {
-            match uniform {
-                Uniform::Slot(slot) => machine.slots[*slot as usize] as u32,
-                Uniform::Memory(buffer, address) => {
-                    *machine.buffer(*buffer).cast::<u32>().offset(machine.address(address).0 as isize)
+
+    /// Runs the strips of some lanes from where the machine is; returns how many lanes
+    /// that were.
+    ///
+    /// # Safety
+    /// As for [`super::block::run`]; what `new` was given is as it says.
+    pub unsafe fn run(&mut self, machine: &Machine, lanes: usize) -> usize {
+        let length = strip_lanes();
+        if lanes < length {
+            return 0;
+        }
+        self.fresh.clear();
+        for (at, uniform) in self.strips.uniforms.iter().enumerate() {
+            // SAFETY: the caller's.
+            let bits = unsafe { uniform.bits(machine) };
+            if self.spread[at] != Some(bits) {
+                self.spread[at] = Some(bits);
+                let block = self.room.wrapping_add((self.strips.kept + at) * MOST);
+                self.fresh.push((block, f32::from_bits(bits)));
+            }
+        }
+        for at in &self.moving {
+            let (step, bound) = (&self.strips.steps[*at], &mut self.bound[*at]);
+            for (operand, place) in [(&step.operand, &mut bound.at), (&step.other, &mut bound.other)] {
+                match operand {
+                    Operand::Memory(buffer, address) => {
+                        let start = machine.buffer(*buffer).cast::<f32>();
+                        place.pointer = start.wrapping_offset(machine.address(address).0 as isize);
+                    }
+                    Operand::Tile(number) => place.pointer = machine.tiles[*number as usize].cast(),
+                    Operand::Index(address) => bound.index = machine.address(address),
+                    _ => {}
                 }
             }
-        };
-        if spread[at] != Some(bits) {
-            spread[at] = Some(bits);
-            // SAFETY: there is a block for each.
-            unsafe { std::slice::from_raw_parts_mut(block(strips.kept + at), MOST) }
-                .fill(f32::from_bits(bits));
+            if step.what == What::Stream {
+                let aligned = bound.at.pointer.addr().is_multiple_of(64);
+                bound.what = if aligned { What::Stream } else { What::Store };
+            }
         }
+        let own = self.room.wrapping_add((self.strips.kept + self.strips.uniforms.len()) * MOST);
+        let done = lanes / length * length;
+        // SAFETY: the caller's.
+        unsafe { run_bound(&self.fresh, &self.bound, done, own) };
+        done
     }
-    let place = |operand: &Operand| match operand {
-        Operand::Memory(buffer, address) => {
-            let pointer = machine.buffer(*buffer).cast::<f32>();
-            Place { pointer: pointer.wrapping_offset(machine.address(address).0 as isize), moves: usize::MAX }
-        }
-        Operand::Tile(number) => Place { pointer: machine.tiles[*number as usize].cast(), moves: usize::MAX },
-        Operand::Kept(at) => Place { pointer: block(*at as usize), moves: 0 },
-        Operand::Uniform(at) => Place { pointer: block(strips.kept + *at as usize), moves: 0 },
-        Operand::Running(at) => Place { pointer: running(*at).cast(), moves: 0 },
-        Operand::None | Operand::Index(_) => Place { pointer: room, moves: 0 },
-    };
-    bound.clear();
-    for step in &strips.steps {
-        let at = place(&step.operand);
-        let aligned = at.pointer.addr() % 64 == 0;
-        let what = if step.what == What::Stream && !aligned { What::Store } else { step.what };
-        let index = match &step.operand {
-            Operand::Index(address) => machine.address(address),
-            _ => (0, 0),
-        };
-        bound.push(Bound { what, at, other: place(&step.other), index });
-    }
-    let done = lanes / length * length;
-    let own = block(strips.kept + strips.uniforms.len());
-    // SAFETY: the caller's.
-    unsafe { run_bound(bound, done, own) };
-    done
 }
 
 /// The lanes of a strip on this machine.
@@ -411,33 +452,48 @@ fn strip_lanes() -> usize {
 }
 
 /// Runs steps over lanes, as many as whole strips have.
-unsafe fn run_bound(steps: &[Bound], lanes: usize, room: *mut f32) {
+unsafe fn run_bound(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: usize, room: *mut f32) {
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl")]
-    unsafe fn avx512(steps: &[Bound], lanes: usize, room: *mut f32) {
+    unsafe fn avx512(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: usize, room: *mut f32) {
         // SAFETY: the caller's.
-        unsafe { strips::<super::vector::Wide>(steps, lanes, room) }
+        unsafe { strips::<super::vector::Wide>(fresh, steps, lanes, room) }
     }
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,fma,f16c")]
-    unsafe fn avx2(steps: &[Bound], lanes: usize, room: *mut f32) {
+    unsafe fn avx2(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: usize, room: *mut f32) {
         // SAFETY: the caller's.
-        unsafe { strips::<super::vector::Half>(steps, lanes, room) }
+        unsafe { strips::<super::vector::Half>(fresh, steps, lanes, room) }
     }
     // SAFETY: the features are there; the rest is the caller's.
     unsafe {
         match super::vectors() {
             #[cfg(target_arch = "x86_64")]
-            super::Vectors::Avx512 => avx512(steps, lanes, room),
+            super::Vectors::Avx512 => avx512(fresh, steps, lanes, room),
             #[cfg(target_arch = "x86_64")]
-            super::Vectors::Avx2 => avx2(steps, lanes, room),
-            _ => strips::<super::vector::Any>(steps, lanes, room),
+            super::Vectors::Avx2 => avx2(fresh, steps, lanes, room),
+            _ => strips::<super::vector::Any>(fresh, steps, lanes, room),
         }
     }
 }
 
 #[inline(always)]
-unsafe fn strips<V: Vector>(steps: &[Bound], lanes: usize, room: *mut f32) {
+unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: usize, room: *mut f32) {
+    for (block, value) in fresh {
+        for i in 0..VECTORS {
+            // SAFETY: the caller's block holds a strip.
+            unsafe { V::splat(*value).store(block.add(i * V::LANES)) };
+        }
+    }
+    // The running values of the first reduction stay in registers.
+    let first_reduced = steps.iter().position(|step| matches!(step.what, What::Reduce(_)));
+    let running = first_reduced.map_or(room, |at| steps[at].at.pointer);
+    let mut sums = [V::splat(0.0); RUNNING / 8];
+    let parts = RUNNING / V::LANES;
+    for part in 0..parts {
+        // SAFETY: the room is larger.
+        sums[part] = unsafe { V::load(running.add(part * V::LANES)) };
+    }
     let mut x = [V::splat(0.0); VECTORS];
     let mut streams = false;
     for first in (0..lanes).step_by(V::LANES * VECTORS) {
@@ -526,9 +582,23 @@ unsafe fn strips<V: Vector>(steps: &[Bound], lanes: usize, room: *mut f32) {
                         x[i] = unsafe { V::load(room.add(i * V::LANES)) };
                     }
                 }
-                What::Reduce(op) => unsafe { reduce(&x, op, at) },
+                What::Reduce(op) if at == running => reduce(&x, op, &mut sums),
+                What::Reduce(op) => unsafe {
+                    let mut more = sums;
+                    for part in 0..parts {
+                        more[part] = V::load(at.add(part * V::LANES));
+                    }
+                    reduce(&x, op, &mut more);
+                    for part in 0..parts {
+                        more[part].store(at.add(part * V::LANES));
+                    }
+                },
             }
         }
+    }
+    for part in 0..parts {
+        // SAFETY: as they were loaded.
+        unsafe { sums[part].store(running.add(part * V::LANES)) };
     }
     if streams {
         // Other threads may read what was written.
@@ -538,19 +608,13 @@ unsafe fn strips<V: Vector>(steps: &[Bound], lanes: usize, room: *mut f32) {
 
 /// Adds a strip to 32 running values, in the order of its lanes.
 #[inline(always)]
-unsafe fn reduce<V: Vector>(x: &[V; VECTORS], op: Monoid, running: *mut f32) {
-    let width = 32 / V::LANES;
+fn reduce<V: Vector>(x: &[V; VECTORS], op: Monoid, running: &mut [V; RUNNING / 8]) {
+    let parts = RUNNING / V::LANES;
     macro_rules! each {
         (|$sum:ident, $x:ident| $value:expr) => {
-            for part in 0..width {
-                // SAFETY: the caller's running values are 32.
-                let place = unsafe { running.add(part * V::LANES) };
-                let mut $sum = unsafe { V::load(place) };
-                for i in (part..VECTORS).step_by(width) {
-                    let $x = x[i];
-                    $sum = $value;
-                }
-                unsafe { $sum.store(place) };
+            for i in 0..VECTORS {
+                let ($sum, $x) = (running[i % parts], x[i]);
+                running[i % parts] = $value;
             }
         };
     }
