@@ -37,8 +37,8 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     // Results do not fit the caches from some size on, and are not read again.
     let results = nests.result.arrays();
     let streamed = |array: ArrayId| results.contains(&array) && nests.decl(array).bytes() >= STREAMED;
-    for pass in &mut nest.passes {
-        pass.strips = strip::of_pass(pass, nest.lane, nest.registers, &streamed);
+    for (at, pass) in nest.passes.iter_mut().enumerate() {
+        pass.strips = strip::of_pass(pass, at == 0, nest.lane, nest.registers, &streamed);
     }
     nest
 }

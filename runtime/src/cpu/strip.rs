@@ -20,6 +20,8 @@ use super::vector::Vector;
 
 /// Vectors of a strip.
 const VECTORS: usize = 8;
+/// Lanes that are asked for before they are read.
+const AHEAD: usize = 512;
 /// The most lanes of a strip.
 pub const MOST: usize = 128;
 
@@ -27,6 +29,8 @@ pub const MOST: usize = 128;
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum What {
     Load,
+    /// The first time in a row: the lanes to come are asked for.
+    Fetch,
     Store,
     /// Past the caches.
     Stream,
@@ -110,10 +114,11 @@ impl Strips {
     }
 }
 
-/// The steps of a pass with lanes along a dimension, if it has no others. What `streamed`
-/// says is large is written past the caches.
+/// The steps of a pass with lanes along a dimension, if it has no others; `first` is that of
+/// a row. What `streamed` says is large is written past the caches.
 pub fn of_pass(
     pass: &Pass,
+    first: bool,
     lane: usize,
     registers: usize,
     streamed: &dyn Fn(ArrayId) -> bool,
@@ -123,6 +128,7 @@ pub fn of_pass(
         lane,
         places: vec![None; registers],
         held: None,
+        first,
         strips: Strips { steps: Vec::new(), uniforms: Vec::new(), kept: registers },
     };
     for at in 0..pass.code.len() {
@@ -141,6 +147,8 @@ struct Writer<'a> {
     places: Vec<Option<Operand>>,
     /// The register whose value the last step gave.
     held: Option<Reg>,
+    /// Whether no pass before has read what this one does.
+    first: bool,
     strips: Strips,
 }
 
@@ -169,7 +177,8 @@ impl Writer<'_> {
     fn hold(&mut self, src: Src) -> Option<()> {
         if Some(src) != self.held.map(Src::Reg) {
             let operand = self.operand(src)?;
-            self.push(What::Load, operand);
+            let first = self.first && matches!(operand, Operand::Memory(Buffer::Array(_), _));
+            self.push(if first { What::Fetch } else { What::Load }, operand);
             self.held = None;
         }
         Some(())
@@ -516,6 +525,12 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
             }
             match step.what {
                 What::Load => each!(|_x, y| y),
+                What::Fetch => {
+                    for i in 0..VECTORS {
+                        V::prefetch(at.wrapping_add(i * V::LANES + AHEAD));
+                    }
+                    each!(|_x, y| y);
+                }
                 What::Store => {
                     for i in 0..VECTORS {
                         unsafe { x[i].store(at.add(i * V::LANES)) };
@@ -556,6 +571,7 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                         x[i] = x[i].select(y, z);
                     }
                 }
+                What::Table(Scalar::Exp) if V::HAS_EXP => each!(|x| x.exp()),
                 What::Table(fun) => {
                     let count = V::LANES * VECTORS;
                     let into = room.wrapping_add(MOST);
@@ -621,6 +637,7 @@ fn reduce<V: Vector>(x: &[V; VECTORS], op: Monoid, running: &mut [V; RUNNING / 8
     match op {
         Monoid::Sum => each!(|sum, x| sum.add(x)),
         Monoid::Prod => each!(|sum, x| sum.mul(x)),
+        Monoid::Max if V::all_numbers(x) => each!(|sum, x| sum.greater(x)),
         Monoid::Max => each!(|sum, x| sum.later_maximum(x)),
         _ => each!(|sum, x| sum.later_minimum(x)),
     }

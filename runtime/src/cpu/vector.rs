@@ -32,6 +32,30 @@ pub trait Vector: Copy {
     /// `y` where it is below `x` or not a number.
     fn later_minimum(self, y: Self) -> Self;
 
+    /// Whether none of them is NaN, where that is quickly said.
+    #[inline(always)]
+    fn all_numbers(_vectors: &[Self; 8]) -> bool {
+        false
+    }
+
+    /// `y` where it is above `x`.
+    #[inline(always)]
+    fn greater(self, y: Self) -> Self {
+        self.lt(y).select(y, self)
+    }
+
+    /// Whether there is a function of vectors with the bits of `math::single::exp`.
+    const HAS_EXP: bool = false;
+
+    #[inline(always)]
+    fn exp(self) -> Self {
+        unreachable!("invariant: asked before")
+    }
+
+    /// Asks for a line of memory that may be none.
+    #[inline(always)]
+    fn prefetch(_from: *const f32) {}
+
     /// Not a number if either is; between zeros of two signs the first.
     #[inline(always)]
     fn maximum(self, y: Self) -> Self {
@@ -183,7 +207,9 @@ pub use x86::{Half, Wide};
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Vector;
+    use crate::cpu::math::single::{GROWTH, LN_2_REST, ROUNDER};
     use std::arch::x86_64::*;
+    use std::f32::consts::{LN_2, LOG2_E};
 
     /// Eight lanes of AVX2.
     #[derive(Clone, Copy)]
@@ -223,6 +249,12 @@ mod x86 {
             #[inline(always)]
             fn fence() {
                 unsafe { _mm_sfence() }
+            }
+
+            #[inline(always)]
+            fn prefetch(from: *const f32) {
+                // To the second cache: the first is full of what is worked on.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
             }
 
             #[inline(always)]
@@ -302,7 +334,21 @@ mod x86 {
             Half(unsafe { _mm256_blendv_ps(b.0, a.0, self.0) })
         }
 
+        #[inline(always)]
+        fn all_numbers(x: &[Half; 8]) -> bool {
+            unsafe {
+                let pair = |i: usize| _mm256_cmp_ps::<_CMP_UNORD_Q>(x[i].0, x[i + 1].0);
+                let (a, b) = (_mm256_or_ps(pair(0), pair(2)), _mm256_or_ps(pair(4), pair(6)));
+                _mm256_movemask_ps(_mm256_or_ps(a, b)) == 0
+            }
+        }
+
         // The instruction gives its second operand unless the first is greater.
+        #[inline(always)]
+        fn greater(self, y: Half) -> Half {
+            Half(unsafe { _mm256_max_ps(y.0, self.0) })
+        }
+
         #[inline(always)]
         fn later_maximum(self, y: Half) -> Half {
             Half(unsafe {
@@ -380,6 +426,41 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn all_numbers(x: &[Wide; 8]) -> bool {
+            unsafe {
+                let pair = |i: usize| _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(x[i].0, x[i + 1].0);
+                (pair(0) | pair(2)) | (pair(4) | pair(6)) == 0
+            }
+        }
+
+        #[inline(always)]
+        fn greater(self, y: Wide) -> Wide {
+            Wide(unsafe { _mm512_max_ps(y.0, self.0) })
+        }
+
+        const HAS_EXP: bool = true;
+
+        /// The steps of `math::single::exp`; one instruction scales by a power of two and
+        /// rounds once.
+        #[inline(always)]
+        fn exp(self) -> Wide {
+            unsafe {
+                let set = |x: f32| _mm512_set1_ps(x);
+                let x = _mm512_max_ps(set(-104.0), _mm512_min_ps(set(89.0), self.0));
+                let n = _mm512_sub_ps(_mm512_fmadd_ps(x, set(LOG2_E), set(ROUNDER)), set(ROUNDER));
+                let r = _mm512_fnmadd_ps(n, set(LN_2), x);
+                let r = _mm512_fnmadd_ps(n, set(LN_2_REST), r);
+                let [.., last] = GROWTH;
+                let mut q = set(last);
+                for k in (0..GROWTH.len() - 1).rev() {
+                    q = _mm512_fmadd_ps(q, r, set(GROWTH[k]));
+                }
+                let growth = _mm512_fmadd_ps(_mm512_mul_ps(r, r), q, r);
+                Wide(_mm512_scalef_ps(_mm512_add_ps(set(1.0), growth), n))
+            }
+        }
+
+        #[inline(always)]
         fn later_maximum(self, y: Wide) -> Wide {
             Wide(unsafe {
                 let most = _mm512_max_ps(y.0, self.0);
@@ -393,6 +474,31 @@ mod x86 {
                 let least = _mm512_min_ps(y.0, self.0);
                 _mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_UNORD_Q>(y.0, y.0), least, y.0)
             })
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponentials_of_vectors_have_the_bits_of_single_ones() {
+        #[target_feature(enable = "avx512f,avx512dq")]
+        unsafe fn exp(lanes: &mut [f32; 16]) {
+            // SAFETY: the array has the lanes of a vector.
+            unsafe { Wide::load(lanes.as_ptr()).exp().store(lanes.as_mut_ptr()) }
+        }
+        if crate::cpu::widest() < crate::cpu::Vectors::Avx512 {
+            return;
+        }
+        let bits = (0..=u32::MAX).step_by(1009).chain((0..64).map(|i| 0x42b0_0000 + i * 1000));
+        for start in bits {
+            let mut lanes = std::array::from_fn(|i| f32::from_bits(start.wrapping_add(i as u32)));
+            let expected = lanes.map(|x| crate::cpu::math::single::exp(x).to_bits());
+            // SAFETY: the machine has the features.
+            unsafe { exp(&mut lanes) };
+            assert_eq!(lanes.map(f32::to_bits), expected, "from {start:#x} on");
         }
     }
 }
