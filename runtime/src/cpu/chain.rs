@@ -16,7 +16,7 @@ use super::failure::Failures;
 use super::memory::Memory;
 use super::pass::{Buffer, Extent, Lane, Nest, Op};
 use super::pool::Pool;
-use super::product::Product;
+use super::product::{Bounds, Product};
 use super::run;
 use super::tile::{self, Element};
 
@@ -136,8 +136,12 @@ impl Chain {
                 let second = if apart { room.wrapping_add(block * size_of::<T>()) } else { room };
                 pointers[weights.0 as usize] = second.wrapping_sub(before);
                 let own = Arrays { pointers: &pointers };
-                let asked = self.needed.map_or(columns, |needed| needed.columns(&rows, columns));
-                self.first.multiply::<T>(own, z, rows.clone(), asked, self.first.depth, part(z));
+                let asked = |row: usize| {
+                    let tile = row..(row + tile::ROWS).min(rows.end);
+                    self.needed.map_or(columns, |needed| needed.columns(&tile, columns))
+                };
+                let bounds = Bounds { columns: &|row| asked(row), depth: &|_| usize::MAX };
+                self.first.multiply::<T>(own, z, rows.clone(), &bounds, part(z));
                 run::run_rows(
                     &self.rows,
                     own,
@@ -152,7 +156,8 @@ impl Chain {
                 };
                 // SAFETY: behind the keys of the batch.
                 let values = unsafe { part(z).add(keys) };
-                self.second.multiply::<T>(own, z, rows, self.second.columns(), depth, values);
+                let bounds = Bounds { columns: &|_| usize::MAX, depth: &|_| depth };
+                self.second.multiply::<T>(own, z, rows.clone(), &bounds, values);
             });
         });
     }

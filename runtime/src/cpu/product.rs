@@ -16,7 +16,7 @@ use super::block::Arrays;
 use super::memory::Memory;
 use super::pass::Lane;
 use super::pool::Pool;
-use super::tile::{self, Element};
+use super::tile::{self, Element, Left};
 
 /// Inner indices of one packed block: a strip of both operands fits the first cache.
 pub const DEPTH: usize = 256;
@@ -27,6 +27,8 @@ const TASK_COLUMNS: usize = 512;
 const COLUMNS: usize = 2048;
 /// Batches from which on each is a task of its own.
 const MANY: usize = 4;
+/// Strips of columns up to which the left operand is not packed.
+const FEW_STRIPS: usize = 8;
 /// Multiplications that are not worth a second thread.
 const SMALL: usize = 1 << 15;
 
@@ -169,19 +171,21 @@ impl Product {
         }
     }
 
-    /// Some rows and the first columns of a batch, with sums that end at `deep`; the
-    /// right operand is packed as a whole.
+    /// Some rows of a batch, each tile of rows within its bounds; the right operand is packed
+    /// as a whole.
     pub fn multiply<T: Element>(
         &self,
         arrays: Arrays,
         z: usize,
         rows: std::ops::Range<usize>,
-        columns: usize,
-        deep: usize,
+        bounds: &Bounds,
         packed: *const T,
     ) {
         let mut sums = Sums::<T>::new(self, arrays, z);
         let padded = self.columns().next_multiple_of(tile::columns::<T>());
+        let starts = || rows.clone().step_by(tile::ROWS);
+        let columns = starts().map(bounds.columns).max().unwrap_or(0).min(self.columns());
+        let deep = starts().map(bounds.depth).max().unwrap_or(0).min(self.depth);
         for start in (0..deep).step_by(DEPTH) {
             // Blocks are packed for the whole depth, of which a part may be asked for.
             let whole = (start + DEPTH).min(self.depth) - start;
@@ -192,7 +196,7 @@ impl Product {
                 let range = row..(row + ROWS).min(rows.end);
                 let (columns, packed, depth) = ((0, columns), (0, self.columns()), depth.clone());
                 let part = Part { z, rows: range, columns, packed, depth };
-                self.task::<T>(arrays, part, (block, whole), &sums);
+                self.task::<T>(arrays, part, bounds, (block, whole), &sums);
             }
         }
         sums.finish(self, arrays, z, rows, 0..columns);
@@ -202,7 +206,11 @@ impl Product {
     fn serial<T: Element>(&self, arrays: Arrays, z: usize) {
         let packed = tile::Packed::<T>::new(self.packed_elements::<T>());
         self.pack_whole(arrays, z, packed.pointer());
-        self.multiply(arrays, z, 0..self.rows(), self.columns(), self.depth, packed.pointer());
+        self.multiply(arrays, z, 0..self.rows(), &self.whole(), packed.pointer());
+    }
+
+    fn whole(&self) -> Bounds<'static> {
+        Bounds { columns: &|_| usize::MAX, depth: &|_| usize::MAX }
     }
 
     fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
@@ -230,7 +238,7 @@ impl Product {
                     let own = (column, (column + TASK_COLUMNS).min(end));
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
-                    self.task::<T>(arrays, part, (shared.pointer(), depth.len()), &sums);
+                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), &sums);
                 });
             }
         }
@@ -262,17 +270,19 @@ impl Product {
         &self,
         arrays: Arrays,
         part: Part,
+        bounds: &Bounds,
         (packed, packed_deep): (*const T, usize),
         sums: &Sums<T>,
     ) {
         let Part { z, rows, columns: (from, to), packed: (first, end), depth } = part;
         let (height, width, deep) = (tile::ROWS, tile::columns::<T>(), depth.len());
         let strips = rows.len().div_ceil(height);
-        T::with_room(strips * height * deep, |left| {
-            for strip in 0..strips {
+        let in_place = self.left_in_place::<T>(arrays, z, &rows, &depth, to - from);
+        let room = if in_place.is_some() { 0 } else { strips * height * deep };
+        T::with_room(room, |left| {
+            for (strip, into) in left.chunks_exact_mut((height * deep).max(1)).enumerate() {
                 let start = rows.start + strip * height;
                 let range = start..(start + height).min(rows.end);
-                let into = &mut left[strip * height * deep..(strip + 1) * height * deep];
                 pack(arrays, &self.left, z, range, depth.clone(), height, into);
             }
             for column in (from..to).step_by(width) {
@@ -283,14 +293,52 @@ impl Product {
                 };
                 for strip in 0..strips {
                     let start = rows.start + strip * height;
+                    let deep = (bounds.depth)(start).clamp(depth.start, depth.end) - depth.start;
+                    if column >= (bounds.columns)(start) || (deep == 0 && depth.start > 0) {
+                        continue;
+                    }
                     let count = (height.min(rows.end - start), width.min(end - column));
-                    let left = &left[strip * height * deep..(strip + 1) * height * deep];
+                    let left = match in_place {
+                        Some(left) => left.below(strip * height),
+                        None => Left::packed(&left[strip * height * depth.len()..]),
+                    };
                     // SAFETY: the tile lies within the sums, and no other task has it.
                     unsafe { sums.add(deep, (left, right), (start, column), count, depth.start == 0) };
                 }
             }
         });
     }
+
+    /// The rows of the left operand where they are, if they lie there as tiles take them and
+    /// few columns make packing them worth less than it costs.
+    fn left_in_place<T: Element>(
+        &self,
+        arrays: Arrays,
+        z: usize,
+        rows: &std::ops::Range<usize>,
+        depth: &std::ops::Range<usize>,
+        columns: usize,
+    ) -> Option<Left<T>> {
+        let Operand { array, dtype, base, outer, inner, batch } = &self.left;
+        let (outer, inner) = (&outer[rows.clone()], &inner[depth.clone()]);
+        let even = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0]);
+        let by_row = if outer.len() > 1 { outer[1] - outer[0] } else { 0 };
+        let few = columns <= FEW_STRIPS * tile::columns::<T>();
+        if !few || *dtype != T::DTYPE || by_row < 0 || !even(outer) || !contiguous(inner) {
+            return None;
+        }
+        let start = base + batch[z] + outer.first()? + inner.first()?;
+        let start = arrays.pointer(*array).cast::<T>().wrapping_offset(start as isize);
+        Some(Left { start, by_row: by_row as usize, by_step: 1 })
+    }
+}
+
+/// What is asked for of the rows of a tile, by the first of them.
+pub struct Bounds<'a> {
+    /// The columns from this one on may stay as they are.
+    pub columns: &'a dyn Fn(usize) -> usize,
+    /// The sums end here.
+    pub depth: &'a dyn Fn(usize) -> usize,
 }
 
 /// What one task multiplies.
@@ -347,6 +395,10 @@ fn pack<T: Element>(
     }
 }
 
+fn contiguous(offsets: &[i64]) -> bool {
+    offsets.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
 unsafe fn pack_from<S: Copy, T: Element>(
     memory: *const S,
     outer: &[i64],
@@ -355,7 +407,6 @@ unsafe fn pack_from<S: Copy, T: Element>(
     into: &mut [T],
     convert: impl Fn(S) -> T,
 ) {
-    let contiguous = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] == pair[0] + 1);
     if outer.len() < width {
         into.fill(T::ZERO);
     }
@@ -425,7 +476,7 @@ impl<T: Element> Sums<T> {
     unsafe fn add(
         &self,
         deep: usize,
-        (left, right): (&[T], &[T]),
+        (left, right): (Left<T>, &[T]),
         (row, column): (usize, usize),
         count: (usize, usize),
         first: bool,
@@ -433,7 +484,7 @@ impl<T: Element> Sums<T> {
         // SAFETY: the caller's.
         unsafe {
             let into = self.pointer.wrapping_add(row * self.stride + column);
-            T::tile(deep, left.as_ptr(), right.as_ptr(), into, self.stride, count, first);
+            T::tile(deep, left, right.as_ptr(), into, self.stride, count, first);
         }
     }
 

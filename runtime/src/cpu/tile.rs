@@ -36,6 +36,33 @@ thread_local! {
     static LEFT: RefCell<Memory> = RefCell::new(Memory::new(0));
 }
 
+/// The left operand of a tile: element `k` of row `i` is at `i * by_row + k * by_step`; rows
+/// beyond the last are the last again.
+#[derive(Clone, Copy)]
+pub struct Left<T> {
+    pub start: *const T,
+    pub by_row: usize,
+    pub by_step: usize,
+}
+
+impl<T> Left<T> {
+    /// Packed: the elements of a step side by side.
+    pub fn packed(elements: &[T]) -> Left<T> {
+        Left { start: elements.as_ptr(), by_row: 1, by_step: ROWS }
+    }
+
+    /// From a row on.
+    pub fn below(self, row: usize) -> Left<T> {
+        Left { start: self.start.wrapping_add(row * self.by_row), ..self }
+    }
+
+    /// The first element of each row.
+    #[inline(always)]
+    fn rows(&self, count: usize) -> [*const T; ROWS] {
+        std::array::from_fn(|i| self.start.wrapping_add(i.min(count - 1) * self.by_row))
+    }
+}
+
 /// What matrices are multiplied in.
 pub trait Element: Copy + Send + Sync + 'static {
     const ZERO: Self;
@@ -54,11 +81,11 @@ pub trait Element: Copy + Send + Sync + 'static {
     /// adding, writes them if they are the `first`.
     ///
     /// # Safety
-    /// `left` has `ROWS` and `right` has `columns` elements for each product; `into` has
+    /// `left` and `right` have `columns` elements for each product; `into` has
     /// `count` rows and columns, `stride` apart.
     unsafe fn tile(
         deep: usize,
-        left: *const Self,
+        left: Left<Self>,
         right: *const Self,
         into: *mut Self,
         stride: usize,
@@ -86,18 +113,20 @@ pub trait Element: Copy + Send + Sync + 'static {
 #[inline(always)]
 unsafe fn plain<T: Element, const COLUMNS: usize>(
     deep: usize,
-    left: *const T,
+    left: Left<T>,
     right: *const T,
+    rows: usize,
 ) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::ZERO; COLUMNS]; ROWS];
+    let starts = left.rows(rows);
     for k in 0..deep {
         // SAFETY: the caller's.
-        let (a, b) = unsafe {
-            (&*left.add(k * ROWS).cast::<[T; ROWS]>(), &*right.add(k * COLUMNS).cast::<[T; COLUMNS]>())
-        };
+        let b = unsafe { &*right.add(k * COLUMNS).cast::<[T; COLUMNS]>() };
         for i in 0..ROWS {
+            // SAFETY: as above.
+            let a = unsafe { *starts[i].add(k * left.by_step) };
             for j in 0..COLUMNS {
-                sums[i][j] = T::fused(a[i], b[j], sums[i][j]);
+                sums[i][j] = T::fused(a, b[j], sums[i][j]);
             }
         }
     }
@@ -156,7 +185,7 @@ macro_rules! element {
 
             unsafe fn tile(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
@@ -170,7 +199,7 @@ macro_rules! element {
                 }
                 // SAFETY: the caller's.
                 unsafe {
-                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right, count.0);
                     put(&sums, into, stride, count, first);
                 }
             }
@@ -185,7 +214,7 @@ element!(i64, DType::I64, tile_i64, |a: i64, b, c: i64| c.wrapping_add(a.wrappin
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ROWS, columns, plain, put};
+    use super::{Left, ROWS, columns, plain, put};
     use std::arch::x86_64::*;
 
     macro_rules! float_tile {
@@ -193,7 +222,7 @@ mod x86 {
             #[target_feature(enable = "avx2,fma")]
             pub unsafe fn $name(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
@@ -204,15 +233,29 @@ mod x86 {
                 // SAFETY, for all of it: the caller's.
                 unsafe {
                     let mut sums: [[$vector; 2]; ROWS] = [[$zero(); 2]; ROWS];
-                    let (mut a, mut b) = (left, right);
-                    for _ in 0..deep {
-                        let (b0, b1) = ($load(b), $load(b.add($lanes)));
-                        for i in 0..ROWS {
-                            let a = $set1(*a.add(i));
-                            sums[i][0] = $fma(a, b0, sums[i][0]);
-                            sums[i][1] = $fma(a, b1, sums[i][1]);
+                    let mut b = right;
+                    macro_rules! step {
+                        ($a:expr) => {{
+                            let (b0, b1) = ($load(b), $load(b.add($lanes)));
+                            for i in 0..ROWS {
+                                let a = $set1(*$a(i));
+                                sums[i][0] = $fma(a, b0, sums[i][0]);
+                                sums[i][1] = $fma(a, b1, sums[i][1]);
+                            }
+                            b = b.add(COLUMNS);
+                        }};
+                    }
+                    if left.by_step == ROWS {
+                        let mut a = left.start;
+                        for _ in 0..deep {
+                            step!(|i| a.add(i));
+                            a = a.add(ROWS);
                         }
-                        (a, b) = (a.add(ROWS), b.add(COLUMNS));
+                    } else {
+                        let a = left.rows(count.0);
+                        for k in 0..deep {
+                            step!(|i: usize| a[i].add(k));
+                        }
                     }
                     if count == (ROWS, COLUMNS) {
                         for (i, sums) in sums.iter().enumerate() {
@@ -265,7 +308,7 @@ mod x86 {
             #[target_feature(enable = "avx2")]
             pub unsafe fn $name(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
@@ -274,7 +317,7 @@ mod x86 {
             ) {
                 // SAFETY: the caller's.
                 unsafe {
-                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right, count.0);
                     put(&sums, into, stride, count, first);
                 }
             }
