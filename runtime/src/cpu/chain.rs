@@ -13,6 +13,7 @@ use crate::loops::{Arena, ArrayId, Axis, ExprId, Kernel, Lin, Nests, Node};
 
 use super::block::Arrays;
 use super::failure::Failures;
+use super::hidden::Hidden;
 use super::memory::Memory;
 use super::pass::{Buffer, Extent, Lane, Nest, Op};
 use super::pool::Pool;
@@ -24,6 +25,8 @@ use super::tile::{self, Element};
 const BLOCK_BYTES: usize = 256 << 10;
 /// The most rows of a block, a multiple of the rows of a tile.
 const MOST_ROWS: usize = 16 * tile::ROWS;
+/// Lanes that the passes take at a time, at least.
+const STEP: usize = 128;
 
 #[derive(Debug)]
 pub struct Chain {
@@ -31,6 +34,8 @@ pub struct Chain {
     rows: Nest,
     second: Product,
     needed: Option<Needed>,
+    /// What lanes of the passes nobody asks for.
+    masked: Option<Hidden>,
 }
 
 /// Columns of the first product that row `i` asks for: those with
@@ -82,8 +87,12 @@ impl Chain {
         if !scores_whole || !weights_whole || !in_rows(nest, scores, weights, count * batches, columns) {
             return None;
         }
-        let needed = needed(nests, kernel, scores);
-        Some(Chain { first: first.clone(), rows: nest.clone(), second: second.clone(), needed })
+        // Rows are counted by one axis.
+        let row = kernel.axes.iter().rev().nth(1);
+        let counted = row.is_some_and(|row| nests.arena.axis_extent(*row) == count as i64);
+        let needed = if counted { needed(nests, kernel, scores) } else { None };
+        let masked = needed.and_then(|_| Hidden::of_nest(nest, scores, weights));
+        Some(Chain { first: first.clone(), rows: nest.clone(), second: second.clone(), needed, masked })
     }
 
     /// The arrays that only this step sees.
@@ -142,21 +151,37 @@ impl Chain {
                 };
                 let bounds = Bounds { columns: &|row| asked(row), depth: &|_| usize::MAX };
                 self.first.multiply::<T>(own, z, rows.clone(), &bounds, part(z));
-                run::run_rows(
-                    &self.rows,
-                    own,
-                    failures,
-                    (z * count + rows.start) as i64..(z * count + rows.end) as i64,
-                );
-                let depth = if finite[z].load(std::sync::atomic::Ordering::Relaxed) {
-                    // SAFETY: the passes wrote the block.
-                    used(unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) }, columns)
+                let first_row = (z * count) as i64;
+                let range = first_row + rows.start as i64..first_row + rows.end as i64;
+                let is_finite = finite[z].load(std::sync::atomic::Ordering::Relaxed);
+                // How far the rows of each tile go.
+                let mut depth = [columns; MOST_ROWS / tile::ROWS];
+                let tile_of = |row: usize| (row - rows.start) / tile::ROWS;
+                if let Some(hidden) = &self.masked {
+                    let first_of = |row: i64| {
+                        let row = (row - first_row) as usize;
+                        row - (row - rows.start) % tile::ROWS
+                    };
+                    let limit = |row: i64| (asked(first_of(row)) + 1).next_multiple_of(STEP) as i64;
+                    let mut all = [true; MOST_ROWS / tile::ROWS];
+                    run::run_rows_within::<T>(&self.rows, own, failures, range, hidden, &limit, &mut |row, zero| {
+                        all[tile_of((row - first_row) as usize)] &= zero;
+                    });
+                    for row in rows.clone().step_by(tile::ROWS) {
+                        if all[tile_of(row)] && is_finite {
+                            depth[tile_of(row)] = asked(row).max(1);
+                        }
+                    }
                 } else {
-                    columns
-                };
+                    run::run_rows(&self.rows, own, failures, range);
+                    if is_finite {
+                        // SAFETY: the passes wrote the block.
+                        depth.fill(used(unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) }, columns));
+                    }
+                }
                 // SAFETY: behind the keys of the batch.
                 let values = unsafe { part(z).add(keys) };
-                let bounds = Bounds { columns: &|_| usize::MAX, depth: &|_| depth };
+                let bounds = Bounds { columns: &|_| usize::MAX, depth: &|row| depth[tile_of(row)] };
                 self.second.multiply::<T>(own, z, rows.clone(), &bounds, values);
             });
         });

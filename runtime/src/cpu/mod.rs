@@ -14,6 +14,7 @@ mod chain;
 mod check;
 mod compile;
 mod failure;
+mod hidden;
 mod lanes;
 pub mod math;
 pub(crate) mod memory;

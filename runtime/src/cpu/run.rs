@@ -7,11 +7,13 @@ use super::accumulate::{self, RUNNING};
 use super::batch::{self, BatchedSlot};
 use super::block::{self, Arrays, Machine, Mode};
 use super::failure::Failures;
+use super::hidden::{Hidden, Stored};
 use super::lanes;
 use super::memory::Memory;
-use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
+use super::pass::{Accumulator, BLOCK, Buffer, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
 use super::pool::Pool;
 use super::strip::{Ready, Strips};
+use super::tile::Element;
 
 /// Elements that are not worth a second thread, and that one task takes.
 const SMALL: i64 = 4 << 10;
@@ -102,6 +104,33 @@ fn run_tiled(nest: &Nest, tiled: &Tiled, arrays: Arrays, failures: &Failures, po
 pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops::Range<i64>) {
     with_machine(nest, arrays, failures, |worker| {
         worker.rows(rows, None, false);
+    });
+}
+
+/// As [`run_rows`], with only the lanes below a limit of each row where those from it on are
+/// hidden; the lane before it is hidden, too. Tells of each row whether that was so: then its
+/// result from the limit on is zero, and not written.
+pub fn run_rows_within<T: Element>(
+    nest: &Nest,
+    arrays: Arrays,
+    failures: &Failures,
+    rows: std::ops::Range<i64>,
+    hidden: &Hidden,
+    limit: &dyn Fn(i64) -> i64,
+    tell: &mut dyn FnMut(i64, bool),
+) {
+    with_machine(nest, arrays, failures, |worker| {
+        for row in rows {
+            worker.go_to(row);
+            let limit = limit(row);
+            let within = if limit < worker.extent(nest.lane) {
+                worker.row_within::<T>(hidden, limit)
+            } else {
+                worker.row(None, false);
+                false
+            };
+            tell(row, within);
+        }
     });
 }
 
@@ -299,6 +328,61 @@ impl Worker<'_> {
         self.machine.index[nest.outer..].fill(0);
         // SAFETY: as above.
         unsafe { block::run(&mut self.machine, &nest.after, 1) };
+    }
+
+    /// A row but for its hidden lanes from the limit on; returns whether they need not be
+    /// written. If more than those are written, that is all of them.
+    fn row_within<T: Element>(&mut self, hidden: &Hidden, limit: i64) -> bool {
+        let (nest, last) = (self.nest, limit - 1);
+        self.machine.index[nest.lane] = last;
+        if !hidden.hides(&self.machine, self.extent(nest.lane) - last) {
+            self.row(None, false);
+            return false;
+        }
+        let mut whole = false;
+        for (at, pass) in nest.passes.iter().enumerate() {
+            self.machine.index[nest.outer..].fill(0);
+            // SAFETY: the code is that of the nest, its rows in range.
+            unsafe { block::run(&mut self.machine, &pass.before, 1) };
+            if !whole {
+                self.along(at, pass, Some((0, limit)));
+                let mut summed = hidden.stored[at].iter().filter(|stored| stored.summed);
+                whole = !summed.all(|stored| self.hidden_lanes::<T>(stored, last)[0].to_f64() == 0.0);
+                if !whole {
+                    continue;
+                }
+                for stored in hidden.stored[..at].iter().flatten() {
+                    let lanes = self.hidden_lanes::<T>(stored, last);
+                    lanes.fill(lanes[0]);
+                }
+            }
+            self.along(at, pass, None);
+        }
+        self.machine.index[nest.outer..].fill(0);
+        // SAFETY: as above.
+        unsafe { block::run(&mut self.machine, &nest.after, 1) };
+        let results = hidden.stored.iter().flatten().filter(|stored| matches!(stored.buffer, Buffer::Array(_)));
+        let mut zero = !whole;
+        for stored in results {
+            let lanes = self.hidden_lanes::<T>(stored, last);
+            if !whole && lanes[0].to_f64() != 0.0 {
+                lanes.fill(lanes[0]);
+                zero = false;
+            }
+        }
+        zero
+    }
+
+    /// What is stored from a lane on.
+    fn hidden_lanes<T: Element>(&mut self, stored: &Stored, first: i64) -> &mut [T] {
+        let lane = self.nest.lane;
+        self.machine.index[lane] = first;
+        let place = self.machine.address(&stored.address).0;
+        self.machine.index[lane] = 0;
+        let start = self.machine.buffer(stored.buffer).cast::<T>().wrapping_offset(place as isize);
+        let count = self.extent(lane) - first;
+        // SAFETY: the lanes lie within the row.
+        unsafe { std::slice::from_raw_parts_mut(start, count as usize) }
     }
 
     /// Some lanes of some rows: what jumps is brought in order first.
