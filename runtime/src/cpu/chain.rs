@@ -14,7 +14,6 @@ use crate::loops::{Arena, ArrayId, Axis, ExprId, Kernel, Lin, Nests, Node};
 use super::block::Arrays;
 use super::failure::Failures;
 use super::hidden::Hidden;
-use super::memory::Memory;
 use super::pass::{Buffer, Extent, Lane, Nest, Op};
 use super::pool::Pool;
 use super::product::{Bounds, Product};
@@ -112,8 +111,8 @@ impl Chain {
         let fitting = BLOCK_BYTES / (columns * size_of::<T>()).max(1);
         let height = (fitting / tile::ROWS * tile::ROWS).clamp(tile::ROWS, MOST_ROWS);
         let (keys, values) = (self.first.packed_elements::<T>(), self.second.packed_elements::<T>());
-        let packed = Memory::new(batches * (keys + values) * size_of::<T>());
-        let room = Shared(packed.pointer().cast::<T>());
+        let packed = tile::Packed::<T>::new(batches * (keys + values));
+        let room = Shared(packed.pointer());
         // SAFETY, here and below: each batch has its part of the room.
         let part = |z: usize| unsafe { room.pointer().add(z * (keys + values)) };
         let finite: Vec<std::sync::atomic::AtomicBool> = (0..batches).map(|_| false.into()).collect();

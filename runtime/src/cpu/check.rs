@@ -159,6 +159,10 @@ pub(super) fn sign_range(fun: Binary, base: i64, factor: i64, count: i64) -> (i6
             let equal = match factor {
                 0 if base == 0 => (0, count),
                 0 => (0, 0),
+                1 | -1 => match base.checked_mul(-factor) {
+                    Some(lane) if (0..count).contains(&lane) => (lane, lane + 1),
+                    _ => (0, 0),
+                },
                 f => {
                     let (base, f) = (i128::from(base), i128::from(f));
                     let lane = if base % f == 0 { -base / f } else { -1 };

@@ -12,6 +12,8 @@ use rtv_semantics::dtype::DType;
 
 use crate::loops::{ArrayId, Axis, Contraction, Kernel, Lin, Nests, Node};
 
+#[cfg(target_arch = "x86_64")]
+use super::access::transpose_8;
 use super::block::Arrays;
 use super::memory::Memory;
 use super::pass::Lane;
@@ -321,7 +323,6 @@ impl Product {
     ) -> Option<Left<T>> {
         let Operand { array, dtype, base, outer, inner, batch } = &self.left;
         let (outer, inner) = (&outer[rows.clone()], &inner[depth.clone()]);
-        let even = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0]);
         let by_row = if outer.len() > 1 { outer[1] - outer[0] } else { 0 };
         let few = columns <= FEW_STRIPS * tile::columns::<T>();
         if !few || *dtype != T::DTYPE || by_row < 0 || !even(outer) || !contiguous(inner) {
@@ -382,6 +383,23 @@ fn pack<T: Element>(
             unsafe { pack_from(memory, &operand.outer[outer], &operand.inner[inner], width, into, $f) }
         }};
     }
+    let (lines, steps) = (&operand.outer[outer.clone()], &operand.inner[inner.clone()]);
+    #[cfg(target_arch = "x86_64")]
+    if operand.dtype == DType::F32
+        && T::DTYPE == DType::F32
+        && super::vectors() >= super::Vectors::Avx2
+        && lines.len() == width
+        && width.is_multiple_of(SIDE)
+        && steps.len() >= SIDE
+        && even(lines)
+        && contiguous(steps)
+    {
+        let start = operand.base + operand.batch[z] + lines[0] + steps[0];
+        let memory = arrays.pointer(operand.array).cast::<f32>().wrapping_offset(start as isize);
+        let apart = (lines[1] - lines[0]) as isize;
+        // SAFETY: the features are there, and offsets lie within the array.
+        return unsafe { pack_squares(memory, apart, steps.len(), width, into.as_mut_ptr().cast()) };
+    }
     match operand.dtype {
         DType::F32 => from!(f32, |x: f32| T::from_f64_bits(x.into())),
         DType::F64 => from!(f64, |x: f64| T::from_f64_bits(x)),
@@ -393,6 +411,49 @@ fn pack<T: Element>(
         DType::I8 => from!(i8, |x: i8| T::from_i64(x.into())),
         DType::U8 | DType::Bool => from!(u8, |x: u8| T::from_i64(x.into())),
     }
+}
+
+/// Packs elements that are neighbours in memory, `WIDTH` for each step.
+#[inline(always)]
+unsafe fn pack_lines<S: Copy, T: Element, const WIDTH: usize>(
+    memory: *const S,
+    inner: &[i64],
+    into: &mut [T],
+    convert: impl Fn(S) -> T,
+) {
+    for (offset, into) in inner.iter().zip(into.as_chunks_mut::<WIDTH>().0) {
+        // SAFETY: the caller's.
+        let from = unsafe { &*memory.wrapping_offset(*offset as isize).cast::<[S; WIDTH]>() };
+        *into = from.map(&convert);
+    }
+}
+
+/// The side of the squares that are turned in registers.
+#[cfg(target_arch = "x86_64")]
+const SIDE: usize = 8;
+
+/// Packs lines of `deep` elements, `apart` from each other, as many as are taken together.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn pack_squares(from: *const f32, apart: isize, deep: usize, width: usize, into: *mut f32) {
+    let whole = deep / SIDE * SIDE;
+    // SAFETY, for all of it: the caller's.
+    unsafe {
+        for k in (0..whole).step_by(SIDE) {
+            for i in (0..width).step_by(SIDE) {
+                transpose_8(from.offset(i as isize * apart).add(k), apart, into.add(k * width + i), width);
+            }
+        }
+        for k in whole..deep {
+            for i in 0..width {
+                *into.add(k * width + i) = *from.offset(i as isize * apart).add(k);
+            }
+        }
+    }
+}
+
+fn even(offsets: &[i64]) -> bool {
+    offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0])
 }
 
 fn contiguous(offsets: &[i64]) -> bool {
@@ -414,12 +475,10 @@ unsafe fn pack_from<S: Copy, T: Element>(
     unsafe {
         if contiguous(outer) && outer.len() == width {
             let memory = memory.wrapping_offset(outer[0] as isize);
-            for (k, offset) in inner.iter().enumerate() {
-                let from = std::slice::from_raw_parts(memory.wrapping_offset(*offset as isize), width);
-                let into = &mut into[k * width..(k + 1) * width];
-                for i in 0..width {
-                    into[i] = convert(from[i]);
-                }
+            match width {
+                16 => pack_lines::<S, T, 16>(memory, inner, into, convert),
+                8 => pack_lines::<S, T, 8>(memory, inner, into, convert),
+                _ => pack_lines::<S, T, { tile::ROWS }>(memory, inner, into, convert),
             }
         } else if contiguous(inner) {
             for (i, start) in outer.iter().enumerate() {
@@ -455,8 +514,6 @@ unsafe impl<T> Sync for Sums<T> {}
 impl<T: Element> Sums<T> {
     fn new(product: &Product, arrays: Arrays, z: usize) -> Sums<T> {
         let (rows, columns) = (&product.out.rows, &product.out.columns);
-        let even =
-            |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0]);
         let in_rows = columns.windows(2).all(|pair| pair[1] == pair[0] + 1) && even(rows);
         if product.out.dtype == T::DTYPE && in_rows {
             let memory = arrays.pointer(product.out.array).cast::<T>();

@@ -52,7 +52,8 @@ enum What {
     Table(Scalar),
     /// Where `x` is true the first operand, else the second.
     Select,
-    Sign(Binary),
+    /// Keeps the lanes at which an index compares to 0 so, and takes the others of the operand.
+    Keep(Binary),
     /// Into running values.
     Reduce(Monoid),
 }
@@ -65,7 +66,6 @@ enum Operand {
     Tile(u16),
     Uniform(u16),
     Running(u16),
-    Index(Address),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -74,6 +74,7 @@ struct Step {
     operand: Operand,
     /// The second one of a selection.
     other: Operand,
+    index: Option<Address>,
 }
 
 /// A value that is the same for all lanes.
@@ -127,6 +128,7 @@ pub fn of_pass(
         pass,
         lane,
         places: vec![None; registers],
+        signs: vec![None; registers],
         held: None,
         first,
         strips: Strips { steps: Vec::new(), uniforms: Vec::new(), kept: registers },
@@ -145,6 +147,8 @@ struct Writer<'a> {
     lane: usize,
     /// Where the value of a register is, but for the one that is held.
     places: Vec<Option<Operand>>,
+    /// Comparisons of indices that registers hold.
+    signs: Vec<Option<(Binary, Address)>>,
     /// The register whose value the last step gave.
     held: Option<Reg>,
     /// Whether no pass before has read what this one does.
@@ -154,7 +158,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn push(&mut self, what: What, operand: Operand) {
-        self.strips.steps.push(Step { what, operand, other: Operand::None });
+        self.strips.steps.push(Step { what, operand, other: Operand::None, index: None });
     }
 
     fn uniform(&mut self, uniform: Uniform) -> Operand {
@@ -186,26 +190,35 @@ impl Writer<'_> {
 
     /// The last step gave the value of a register.
     fn made(&mut self, dst: Reg, at: usize) {
+        self.replaced(dst);
         self.held = Some(dst);
-        self.places[dst as usize] = None;
         if self.is_read_later(dst, at) {
             self.push(What::Store, Operand::Kept(dst));
             self.places[dst as usize] = Some(Operand::Kept(dst));
         }
     }
 
+    /// Another value is to come into a register.
+    fn replaced(&mut self, dst: Reg) {
+        self.held = self.held.filter(|held| *held != dst);
+        self.places[dst as usize] = None;
+        self.signs[dst as usize] = None;
+    }
+
     /// Whether a value is read after another step took its place.
     fn is_read_later(&self, reg: Reg, at: usize) -> bool {
         let mut held = true;
-        for op in &self.pass.code[at + 1..] {
+        for (later, op) in self.pass.code.iter().enumerate().skip(at + 1) {
             let reads = sources(op).filter(|src| *src == Src::Reg(reg)).count();
-            let chosen = matches!(op, Op::Select { a, b, .. } if *a == Src::Reg(reg) || *b == Src::Reg(reg));
+            let own = Src::Reg(reg);
+            let first = self.keeps(later);
+            let chosen = matches!(op, Op::Select { a, b, .. } if (*a == own && !first) || *b == own);
             if reads > 0 && (!held || chosen || reads > 1) {
                 return true;
             }
             match op {
-                Op::Load { dst, .. } | Op::Tile { dst, .. } if *dst == reg => return false,
-                Op::Into { .. } | Op::Load { .. } | Op::Tile { .. } => {}
+                Op::Load { dst, .. } | Op::Tile { dst, .. } | Op::Sign { dst, .. } if *dst == reg => return false,
+                Op::Into { .. } | Op::Load { .. } | Op::Tile { .. } | Op::Sign { .. } => {}
                 Op::Store { src, .. } => held &= *src == Src::Reg(reg),
                 _ if destination(op) == Some(reg) => return false,
                 _ => held = false,
@@ -214,6 +227,16 @@ impl Writer<'_> {
         let read = |accumulator: &Accumulator| accumulator.src == Src::Reg(reg);
         let mut reduced = self.pass.accumulators.iter();
         if held { reduced.skip_while(|acc| read(acc)).any(read) } else { reduced.any(read) }
+    }
+
+    /// Whether an operation is a selection by a comparison of indices.
+    fn keeps(&self, at: usize) -> bool {
+        let Op::Select { cond: Src::Reg(cond), .. } = &self.pass.code[at] else { return false };
+        let makes = |op: &&Op| match op {
+            Op::Sign { dst, .. } | Op::Load { dst, .. } | Op::Tile { dst, .. } => dst == cond,
+            op => destination(op) == Some(*cond),
+        };
+        matches!(self.pass.code[..at].iter().rev().find(makes), Some(Op::Sign { .. }))
     }
 
     fn memory(&mut self, buffer: Buffer, dtype: DType, address: &Address) -> Option<Operand> {
@@ -230,12 +253,12 @@ impl Writer<'_> {
             Op::Into { .. } => {}
             Op::Load { dst, buffer, dtype, address, checks, .. } if checks.is_empty() => {
                 let place = self.memory(*buffer, *dtype, address)?;
+                self.replaced(*dst);
                 self.places[*dst as usize] = Some(place);
-                self.held = self.held.filter(|held| held != dst);
             }
             Op::Tile { dst, number } => {
+                self.replaced(*dst);
                 self.places[*dst as usize] = Some(Operand::Tile(*number));
-                self.held = self.held.filter(|held| held != dst);
             }
             Op::Store { buffer, dtype: DType::F32, address, src } if address.factors[self.lane] == 1 => {
                 self.hold(*src)?;
@@ -246,8 +269,8 @@ impl Writer<'_> {
                 self.push(what, Operand::Memory(*buffer, address.clone()));
             }
             Op::Sign { dst, fun, address } => {
-                self.push(What::Sign(*fun), Operand::Index(address.clone()));
-                self.made(*dst, at);
+                self.replaced(*dst);
+                self.signs[*dst as usize] = Some((*fun, address.clone()));
             }
             Op::Unary { dst, lane: Lane::F32, fun, a } => {
                 let what = match fun {
@@ -271,10 +294,17 @@ impl Writer<'_> {
                 self.binary(*fun, *a, *b)?;
                 self.made(*dst, at);
             }
-            Op::Select { dst, lane: Lane::F32, cond: cond @ Src::Reg(_), a, b } => {
-                let (operand, other) = (self.operand(*a)?, self.operand(*b)?);
-                self.hold(*cond)?;
-                self.strips.steps.push(Step { what: What::Select, operand, other });
+            Op::Select { dst, lane: Lane::F32, cond: Src::Reg(cond), a, b } => {
+                if let Some((fun, address)) = self.signs[*cond as usize].clone() {
+                    let operand = self.operand(*b)?;
+                    self.hold(*a)?;
+                    let index = Some(address);
+                    self.strips.steps.push(Step { what: What::Keep(fun), operand, other: Operand::None, index });
+                } else {
+                    let (operand, other) = (self.operand(*a)?, self.operand(*b)?);
+                    self.hold(Src::Reg(*cond))?;
+                    self.strips.steps.push(Step { what: What::Select, operand, other, index: None });
+                }
                 self.made(*dst, at);
             }
             _ => return None,
@@ -324,8 +354,7 @@ impl Writer<'_> {
 
 fn destination(op: &Op) -> Option<Reg> {
     match op {
-        Op::Sign { dst, .. }
-        | Op::Unary { dst, .. }
+        Op::Unary { dst, .. }
         | Op::Binary { dst, .. }
         | Op::Select { dst, .. }
         | Op::Table { dst, .. } => Some(*dst),
@@ -383,7 +412,7 @@ impl<'a> Ready<'a> {
             }
             Operand::Running(at) => Place { pointer: running(*at).cast(), moves: 0 },
             Operand::Memory(..) | Operand::Tile(_) => Place { pointer: room, moves: usize::MAX },
-            Operand::None | Operand::Index(_) => Place { pointer: room, moves: 0 },
+            Operand::None => Place { pointer: room, moves: 0 },
         };
         let bound = |step: &Step| Bound {
             what: step.what,
@@ -391,11 +420,9 @@ impl<'a> Ready<'a> {
             other: place(&step.other),
             index: (0, 0),
         };
-        let moves = |operand: &Operand| {
-            matches!(operand, Operand::Memory(..) | Operand::Tile(_) | Operand::Index(_))
-        };
+        let moves = |operand: &Operand| matches!(operand, Operand::Memory(..) | Operand::Tile(_));
         let moving = strips.steps.iter().enumerate();
-        let moving = moving.filter(|(_, step)| moves(&step.operand) || moves(&step.other));
+        let moving = moving.filter(|(_, step)| step.index.is_some() || moves(&step.operand) || moves(&step.other));
         Ready {
             strips,
             room,
@@ -435,9 +462,11 @@ impl<'a> Ready<'a> {
                         place.pointer = start.wrapping_offset(machine.address(address).0 as isize);
                     }
                     Operand::Tile(number) => place.pointer = machine.tiles[*number as usize].cast(),
-                    Operand::Index(address) => bound.index = machine.address(address),
                     _ => {}
                 }
+            }
+            if let Some(address) = &step.index {
+                bound.index = machine.address(address);
             }
             if step.what == What::Stream {
                 let aligned = bound.at.pointer.addr().is_multiple_of(64);
@@ -584,18 +613,22 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                         x[i] = unsafe { V::load(into.add(i * V::LANES)) };
                     }
                 }
-                What::Sign(fun) => {
-                    let count = V::LANES * VECTORS;
+                What::Keep(fun) => {
+                    let count = (V::LANES * VECTORS) as i64;
                     let (base, factor) = step.index;
                     let base = base.wrapping_add(factor.wrapping_mul(first as i64));
-                    let (from, to, inside) = sign_range(fun, base, factor, count as i64);
-                    let mask = |truth: bool| if truth { u32::MAX } else { 0 };
-                    // SAFETY: the room holds a strip.
-                    let lanes = unsafe { std::slice::from_raw_parts_mut(room.cast::<u32>(), count) };
-                    lanes.fill(mask(!inside));
-                    lanes[from as usize..to as usize].fill(mask(inside));
+                    let (from, to, inside) = sign_range(fun, base, factor, count);
+                    if from >= to || to - from == count {
+                        if inside != (from < to) {
+                            each!(|_x, y| y);
+                        }
+                        continue;
+                    }
                     for i in 0..VECTORS {
-                        x[i] = unsafe { V::load(room.add(i * V::LANES)) };
+                        let start = (i * V::LANES) as i64;
+                        let y = unsafe { V::load(at.add(i * V::LANES)) };
+                        let between = V::between(from - start, to - start);
+                        x[i] = if inside { between.select(x[i], y) } else { between.select(y, x[i]) };
                     }
                 }
                 What::Reduce(op) if at == running => reduce(&x, op, &mut sums),

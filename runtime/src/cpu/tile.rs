@@ -16,24 +16,36 @@ pub const fn columns<T>() -> usize {
     BYTES / size_of::<T>()
 }
 
-/// Memory for packed elements.
+/// Memory for packed elements, of those that this thread keeps.
 pub struct Packed<T> {
-    memory: Memory,
+    memory: Option<Memory>,
     of: std::marker::PhantomData<T>,
 }
 
 impl<T> Packed<T> {
     pub fn new(elements: usize) -> Packed<T> {
-        Packed { memory: Memory::new(elements * size_of::<T>()), of: std::marker::PhantomData }
+        let kept = SPARE.with(|spare| spare.borrow_mut().pop());
+        let mut memory = kept.unwrap_or_else(|| Memory::new(0));
+        memory.grow(elements * size_of::<T>());
+        Packed { memory: Some(memory), of: std::marker::PhantomData }
     }
 
     pub fn pointer(&self) -> *mut T {
-        self.memory.pointer().cast()
+        self.memory.as_ref().expect("invariant: given back at the end").pointer().cast()
+    }
+}
+
+impl<T> Drop for Packed<T> {
+    fn drop(&mut self) {
+        // A thread that ends keeps nothing.
+        let _ = SPARE.try_with(|spare| spare.borrow_mut().extend(self.memory.take()));
     }
 }
 
 thread_local! {
     static LEFT: RefCell<Memory> = RefCell::new(Memory::new(0));
+    /// As much as there was at a time.
+    static SPARE: RefCell<Vec<Memory>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The left operand of a tile: element `k` of row `i` is at `i * by_row + k * by_step`; rows

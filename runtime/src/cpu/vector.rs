@@ -32,6 +32,15 @@ pub trait Vector: Copy {
     /// `y` where it is below `x` or not a number.
     fn later_minimum(self, y: Self) -> Self;
 
+    /// True at the lanes from one to before another.
+    #[inline(always)]
+    fn between(from: i64, to: i64) -> Self {
+        let truths: [u32; 16] =
+            std::array::from_fn(|i| if (from..to).contains(&(i as i64)) { u32::MAX } else { 0 });
+        // SAFETY: no vector has more lanes.
+        unsafe { Self::load(truths.as_ptr().cast()) }
+    }
+
     /// Whether none of them is NaN, where that is quickly said.
     #[inline(always)]
     fn all_numbers(_vectors: &[Self; 8]) -> bool {
