@@ -163,9 +163,17 @@ impl Chain {
                     };
                     let limit = |row: i64| (asked(first_of(row)) + 1).next_multiple_of(STEP) as i64;
                     let mut all = [true; MOST_ROWS / tile::ROWS];
-                    run::run_rows_within::<T>(&self.rows, own, failures, range, hidden, &limit, &mut |row, zero| {
-                        all[tile_of((row - first_row) as usize)] &= zero;
-                    });
+                    run::run_rows_within::<T>(
+                        &self.rows,
+                        own,
+                        failures,
+                        range,
+                        hidden,
+                        &limit,
+                        &mut |row, zero| {
+                            all[tile_of((row - first_row) as usize)] &= zero;
+                        },
+                    );
                     for row in rows.clone().step_by(tile::ROWS) {
                         if all[tile_of(row)] && is_finite {
                             depth[tile_of(row)] = asked(row).max(1);
@@ -175,7 +183,10 @@ impl Chain {
                     run::run_rows(&self.rows, own, failures, range);
                     if is_finite {
                         // SAFETY: the passes wrote the block.
-                        depth.fill(used(unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) }, columns));
+                        depth.fill(used(
+                            unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) },
+                            columns,
+                        ));
                     }
                 }
                 // SAFETY: behind the keys of the batch.

@@ -31,6 +31,8 @@ const COLUMNS: usize = 2048;
 const MANY: usize = 4;
 /// Strips of columns up to which the left operand is not packed.
 const FEW_STRIPS: usize = 8;
+/// Bytes of the rows of one task up to which it is not packed either.
+const NEAR: usize = 16 << 10;
 /// Multiplications that are not worth a second thread.
 const SMALL: usize = 1 << 15;
 
@@ -312,7 +314,8 @@ impl Product {
     }
 
     /// The rows of the left operand where they are, if they lie there as tiles take them and
-    /// few columns make packing them worth less than it costs.
+    /// packing them costs more than it is worth: where columns are few, or rows so near each
+    /// other that the first cache holds them all.
     fn left_in_place<T: Element>(
         &self,
         arrays: Arrays,
@@ -325,7 +328,8 @@ impl Product {
         let (outer, inner) = (&outer[rows.clone()], &inner[depth.clone()]);
         let by_row = if outer.len() > 1 { outer[1] - outer[0] } else { 0 };
         let few = columns <= FEW_STRIPS * tile::columns::<T>();
-        if !few || *dtype != T::DTYPE || by_row < 0 || !even(outer) || !contiguous(inner) {
+        let near = by_row as usize * ROWS * size_of::<T>() <= NEAR;
+        if !(few || near) || *dtype != T::DTYPE || by_row < 0 || !even(outer) || !contiguous(inner) {
             return None;
         }
         let start = base + batch[z] + outer.first()? + inner.first()?;

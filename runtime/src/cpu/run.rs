@@ -15,9 +15,11 @@ use super::pool::Pool;
 use super::strip::{Ready, Strips};
 use super::tile::Element;
 
-/// Elements that are not worth a second thread, and that one task takes.
+/// Elements that are not worth a second thread.
 const SMALL: i64 = 4 << 10;
-const ROWS_OF: i64 = 16 << 10;
+/// Elements that one task takes: of rows, as many as leave some tasks, within bounds.
+const ROWS_OF: (i64, i64) = (16 << 10, 128 << 10);
+const TASKS: i64 = 64;
 const PLAIN_OF: i64 = 64 << 10;
 
 thread_local! {
@@ -52,7 +54,8 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     };
     let pieces = ((length + piece - 1) / piece).max(1);
     let work = (inner / pieces).max(1);
-    let together = if columns { 1 } else { (if is_plain(nest) { PLAIN_OF } else { ROWS_OF } / work).max(1) };
+    let rows_of = (rows.saturating_mul(inner) / TASKS).clamp(ROWS_OF.0, ROWS_OF.1);
+    let together = if columns { 1 } else { (if is_plain(nest) { PLAIN_OF } else { rows_of } / work).max(1) };
     let chunks = (rows + together - 1) / together;
     let task = |task: usize| {
         let (chunk, piece_at) = (task as i64 / pieces, task as i64 % pieces);
@@ -361,7 +364,8 @@ impl Worker<'_> {
         self.machine.index[nest.outer..].fill(0);
         // SAFETY: as above.
         unsafe { block::run(&mut self.machine, &nest.after, 1) };
-        let results = hidden.stored.iter().flatten().filter(|stored| matches!(stored.buffer, Buffer::Array(_)));
+        let results =
+            hidden.stored.iter().flatten().filter(|stored| matches!(stored.buffer, Buffer::Array(_)));
         let mut zero = !whole;
         for stored in results {
             let lanes = self.hidden_lanes::<T>(stored, last);

@@ -54,8 +54,10 @@ enum What {
     Select,
     /// Keeps the lanes at which an index compares to 0 so, and takes the others of the operand.
     Keep(Binary),
-    /// Into running values.
+    /// `x` into running values.
     Reduce(Monoid),
+    /// The operand into the first running values; `x` stays.
+    ReduceFrom(Monoid),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -217,7 +219,9 @@ impl Writer<'_> {
                 return true;
             }
             match op {
-                Op::Load { dst, .. } | Op::Tile { dst, .. } | Op::Sign { dst, .. } if *dst == reg => return false,
+                Op::Load { dst, .. } | Op::Tile { dst, .. } | Op::Sign { dst, .. } if *dst == reg => {
+                    return false;
+                }
                 Op::Into { .. } | Op::Load { .. } | Op::Tile { .. } | Op::Sign { .. } => {}
                 Op::Store { src, .. } => held &= *src == Src::Reg(reg),
                 _ if destination(op) == Some(reg) => return false,
@@ -299,7 +303,12 @@ impl Writer<'_> {
                     let operand = self.operand(*b)?;
                     self.hold(*a)?;
                     let index = Some(address);
-                    self.strips.steps.push(Step { what: What::Keep(fun), operand, other: Operand::None, index });
+                    self.strips.steps.push(Step {
+                        what: What::Keep(fun),
+                        operand,
+                        other: Operand::None,
+                        index,
+                    });
                 } else {
                     let (operand, other) = (self.operand(*a)?, self.operand(*b)?);
                     self.hold(Src::Reg(*cond))?;
@@ -341,12 +350,19 @@ impl Writer<'_> {
     }
 
     fn reduce(&mut self, at: u16, accumulator: &Accumulator) -> Option<()> {
-        let Accumulator { op, dtype: DType::F32, src, into: Into::Slot(_) } = accumulator else { return None };
+        let Accumulator { op, dtype: DType::F32, src, into: Into::Slot(_) } = accumulator else {
+            return None;
+        };
+        matches!(op, Monoid::Sum | Monoid::Prod | Monoid::Max | Monoid::Min).then_some(())?;
+        if at == 0 && Some(*src) != self.held.map(Src::Reg) {
+            let (what, operand, other) = (What::ReduceFrom(*op), self.operand(*src)?, Operand::Running(0));
+            self.strips.steps.push(Step { what, operand, other, index: None });
+            return Some(());
+        }
         self.hold(*src)?;
         if let Src::Reg(reg) = src {
             self.held = Some(*reg);
         }
-        matches!(op, Monoid::Sum | Monoid::Prod | Monoid::Max | Monoid::Min).then_some(())?;
         self.push(What::Reduce(*op), Operand::Running(at));
         Some(())
     }
@@ -354,10 +370,9 @@ impl Writer<'_> {
 
 fn destination(op: &Op) -> Option<Reg> {
     match op {
-        Op::Unary { dst, .. }
-        | Op::Binary { dst, .. }
-        | Op::Select { dst, .. }
-        | Op::Table { dst, .. } => Some(*dst),
+        Op::Unary { dst, .. } | Op::Binary { dst, .. } | Op::Select { dst, .. } | Op::Table { dst, .. } => {
+            Some(*dst)
+        }
         _ => None,
     }
 }
@@ -422,7 +437,8 @@ impl<'a> Ready<'a> {
         };
         let moves = |operand: &Operand| matches!(operand, Operand::Memory(..) | Operand::Tile(_));
         let moving = strips.steps.iter().enumerate();
-        let moving = moving.filter(|(_, step)| step.index.is_some() || moves(&step.operand) || moves(&step.other));
+        let moving =
+            moving.filter(|(_, step)| step.index.is_some() || moves(&step.operand) || moves(&step.other));
         Ready {
             strips,
             room,
@@ -523,9 +539,17 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
             unsafe { V::splat(*value).store(block.add(i * V::LANES)) };
         }
     }
+    if let [Bound { what: What::ReduceFrom(op), at, other, .. }] = steps {
+        // SAFETY: the caller's.
+        return unsafe { reduce_lanes::<V>(*op, at.pointer, lanes, other.pointer) };
+    }
     // The running values of the first reduction stay in registers.
-    let first_reduced = steps.iter().position(|step| matches!(step.what, What::Reduce(_)));
-    let running = first_reduced.map_or(room, |at| steps[at].at.pointer);
+    let mut reduced = steps.iter().filter_map(|step| match step.what {
+        What::Reduce(_) => Some(step.at.pointer),
+        What::ReduceFrom(_) => Some(step.other.pointer),
+        _ => None,
+    });
+    let running = reduced.next().unwrap_or(room);
     let mut sums = [V::splat(0.0); RUNNING / 8];
     let parts = RUNNING / V::LANES;
     for part in 0..parts {
@@ -596,7 +620,8 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                 What::Select => {
                     let other = step.other.pointer.wrapping_add(first & step.other.moves);
                     for i in 0..VECTORS {
-                        let (y, z) = unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
+                        let (y, z) =
+                            unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
                         x[i] = x[i].select(y, z);
                     }
                 }
@@ -631,6 +656,14 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                         x[i] = if inside { between.select(x[i], y) } else { between.select(y, x[i]) };
                     }
                 }
+                What::ReduceFrom(op) => {
+                    let mut y = x;
+                    for i in 0..VECTORS {
+                        V::prefetch(at.wrapping_add(i * V::LANES + AHEAD));
+                        y[i] = unsafe { V::load(at.add(i * V::LANES)) };
+                    }
+                    reduce(&y, op, &mut sums);
+                }
                 What::Reduce(op) if at == running => reduce(&x, op, &mut sums),
                 What::Reduce(op) => unsafe {
                     let mut more = sums;
@@ -652,6 +685,42 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
     if streams {
         // Other threads may read what was written.
         V::fence();
+    }
+}
+
+/// Adds lanes of memory to 32 running values: what a pass does that does nothing else.
+#[inline(always)]
+unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: *const f32, lanes: usize, running: *mut f32) {
+    let parts = RUNNING / V::LANES;
+    let mut sums = [V::splat(0.0); RUNNING / 8];
+    for part in 0..parts {
+        // SAFETY: the caller's running values are 32.
+        sums[part] = unsafe { V::load(running.add(part * V::LANES)) };
+    }
+    macro_rules! each {
+        ($op:expr) => {
+            for first in (0..lanes).step_by(V::LANES * VECTORS) {
+                let mut x = [V::splat(0.0); VECTORS];
+                for i in 0..VECTORS {
+                    let at = from.wrapping_add(first + i * V::LANES);
+                    V::prefetch(at.wrapping_add(AHEAD));
+                    // SAFETY: the caller's.
+                    x[i] = unsafe { V::load(at) };
+                }
+                reduce(&x, $op, &mut sums);
+            }
+        };
+    }
+    // A loop for each, so that nothing is asked within.
+    match op {
+        Monoid::Sum => each!(Monoid::Sum),
+        Monoid::Prod => each!(Monoid::Prod),
+        Monoid::Max => each!(Monoid::Max),
+        _ => each!(Monoid::Min),
+    }
+    for part in 0..parts {
+        // SAFETY: as they were loaded.
+        unsafe { sums[part].store(running.add(part * V::LANES)) };
     }
 }
 

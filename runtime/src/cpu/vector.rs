@@ -429,9 +429,7 @@ mod x86 {
 
         #[inline(always)]
         fn select(self, a: Wide, b: Wide) -> Wide {
-            Wide(unsafe {
-                _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(self.0)), b.0, a.0)
-            })
+            Wide(unsafe { _mm512_mask_blend_ps(_mm512_movepi32_mask(_mm512_castps_si512(self.0)), b.0, a.0) })
         }
 
         #[inline(always)]
