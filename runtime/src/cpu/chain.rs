@@ -6,6 +6,8 @@
 //! not computed; where they give zeros up to the end of all rows of a block, the second
 //! product stops before them, if what it would multiply them with is finite.
 
+use std::ops::Range;
+
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
@@ -23,7 +25,8 @@ use super::tile::{self, Element};
 /// Bytes of a block of rows: half of the second cache.
 const BLOCK_BYTES: usize = 256 << 10;
 /// The most rows of a block, a multiple of the rows of a tile.
-const MOST_ROWS: usize = 16 * tile::ROWS;
+const MOST_ROWS: usize = TILES * tile::ROWS;
+const TILES: usize = 16;
 /// Lanes that the passes take at a time, at least.
 const STEP: usize = 128;
 
@@ -48,7 +51,7 @@ struct Needed {
 
 impl Needed {
     /// The columns that some row of the range asks for.
-    fn columns(self, rows: &std::ops::Range<usize>, all: usize) -> usize {
+    fn columns(self, rows: &Range<usize>, all: usize) -> usize {
         let at = |row: usize| {
             let free = self.by_row * row as i64 + self.base;
             if free < 0 { 0 } else { (free / -self.by_column + 1) as usize }
@@ -144,57 +147,69 @@ impl Chain {
                 let second = if apart { room.wrapping_add(block * size_of::<T>()) } else { room };
                 pointers[weights.0 as usize] = second.wrapping_sub(before);
                 let own = Arrays { pointers: &pointers };
-                let asked = |row: usize| {
-                    let tile = row..(row + tile::ROWS).min(rows.end);
-                    self.needed.map_or(columns, |needed| needed.columns(&tile, columns))
-                };
-                let bounds = Bounds { columns: &|row| asked(row), depth: &|_| usize::MAX };
+                let asked = |row: usize| self.asked(&(row..(row + tile::ROWS).min(rows.end)));
+                let bounds = Bounds { columns: &asked, depth: &|_| usize::MAX };
                 self.first.multiply::<T>(own, z, rows.clone(), &bounds, part(z));
-                let first_row = (z * count) as i64;
-                let range = first_row + rows.start as i64..first_row + rows.end as i64;
                 let is_finite = finite[z].load(std::sync::atomic::Ordering::Relaxed);
-                // How far the rows of each tile go.
-                let mut depth = [columns; MOST_ROWS / tile::ROWS];
-                let tile_of = |row: usize| (row - rows.start) / tile::ROWS;
-                if let Some(hidden) = &self.masked {
-                    let first_of = |row: i64| {
-                        let row = (row - first_row) as usize;
-                        row - (row - rows.start) % tile::ROWS
-                    };
-                    let limit = |row: i64| (asked(first_of(row)) + 1).next_multiple_of(STEP) as i64;
-                    let mut all = [true; MOST_ROWS / tile::ROWS];
-                    run::run_rows_within::<T>(
-                        &self.rows,
-                        own,
-                        failures,
-                        range,
-                        hidden,
-                        &limit,
-                        &mut |row, zero| {
-                            all[tile_of((row - first_row) as usize)] &= zero;
-                        },
-                    );
-                    for row in rows.clone().step_by(tile::ROWS) {
-                        if all[tile_of(row)] && is_finite {
-                            depth[tile_of(row)] = asked(row).max(1);
-                        }
-                    }
-                } else {
-                    run::run_rows(&self.rows, own, failures, range);
-                    if is_finite {
-                        // SAFETY: the passes wrote the block.
-                        depth.fill(used(
-                            unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) },
-                            columns,
-                        ));
-                    }
-                }
+                // SAFETY: there is room for the block.
+                let block = unsafe { std::slice::from_raw_parts_mut(second.cast::<T>(), block) };
+                let depth = self.passes(own, failures, z, &rows, block, is_finite);
                 // SAFETY: behind the keys of the batch.
                 let values = unsafe { part(z).add(keys) };
-                let bounds = Bounds { columns: &|_| usize::MAX, depth: &|row| depth[tile_of(row)] };
+                let bounds =
+                    Bounds { columns: &|_| usize::MAX, depth: &|row| depth[(row - rows.start) / tile::ROWS] };
                 self.second.multiply::<T>(own, z, rows.clone(), &bounds, values);
             });
         });
+    }
+
+    /// The columns of the first product that some row of the range asks for.
+    fn asked(&self, rows: &Range<usize>) -> usize {
+        let all = self.first.columns();
+        self.needed.map_or(all, |needed| needed.columns(rows, all))
+    }
+
+    /// Runs the passes over a block of rows of a batch. Gives, for each tile of rows, how many
+    /// columns of their result the second product takes: behind them are zeros, which count
+    /// for nothing beside finite numbers.
+    fn passes<T: Element>(
+        &self,
+        arrays: Arrays,
+        failures: &Failures,
+        z: usize,
+        rows: &Range<usize>,
+        result: &mut [T],
+        is_finite: bool,
+    ) -> [usize; TILES] {
+        let columns = self.first.columns();
+        let first = (z * self.first.rows() + rows.start) as i64;
+        let range = first..first + rows.len() as i64;
+        let Some(hidden) = &self.masked else {
+            run::run_rows(&self.rows, arrays, failures, range);
+            return [if is_finite { used(result, columns) } else { columns }; TILES];
+        };
+        // By the number of the row in the block.
+        let asked = |at: usize| {
+            let start = rows.start + at / tile::ROWS * tile::ROWS;
+            self.asked(&(start..(start + tile::ROWS).min(rows.end)))
+        };
+        let limit = |at: usize| (asked(at) + 1).next_multiple_of(STEP);
+        let mut within = [false; MOST_ROWS];
+        let limits = |row: i64| limit((row - first) as usize) as i64;
+        let tell = &mut |row: i64, zero: bool| within[(row - first) as usize] = zero;
+        run::run_rows_within::<T>(&self.rows, arrays, failures, range, hidden, &limits, tell);
+        let mut depths = [columns; TILES];
+        for (depth, start) in depths.iter_mut().zip((0..rows.len()).step_by(tile::ROWS)) {
+            let tile = start..(start + tile::ROWS).min(rows.len());
+            if is_finite && within[tile.clone()].iter().all(|zero| *zero) {
+                *depth = asked(start).max(1);
+                continue;
+            }
+            for at in tile.filter(|at| within[*at]) {
+                result[at * columns + limit(at)..(at + 1) * columns].fill(T::ZERO);
+            }
+        }
+        depths
     }
 }
 

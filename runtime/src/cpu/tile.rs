@@ -1,4 +1,5 @@
-//! A tile of a matrix product in registers: six rows by two vectors.
+//! A tile of a matrix product in registers: six rows by two vectors of AVX2, or one of
+//! AVX-512, whose instructions are half as many.
 
 use std::cell::RefCell;
 
@@ -164,7 +165,7 @@ unsafe fn put<T: Element, const COLUMNS: usize>(
 }
 
 macro_rules! element {
-    ($t:ty, $dtype:expr, $avx2:ident, $fused:expr, $plus:expr) => {
+    ($t:ty, $dtype:expr, $avx2:ident, $avx512:ident, $fused:expr, $plus:expr) => {
         impl Element for $t {
             const ZERO: $t = 0 as $t;
             const DTYPE: DType = $dtype;
@@ -204,10 +205,16 @@ macro_rules! element {
                 count: (usize, usize),
                 first: bool,
             ) {
+                // SAFETY: the features are there; the rest is the caller's.
                 #[cfg(target_arch = "x86_64")]
-                if super::vectors() >= super::Vectors::Avx2 {
-                    // SAFETY: the features are there; the rest is the caller's.
-                    return unsafe { $avx2(deep, left, right, into, stride, count, first) };
+                match super::vectors() {
+                    super::Vectors::Avx512 => {
+                        return unsafe { x86::$avx512(deep, left, right, into, stride, count, first) };
+                    }
+                    super::Vectors::Avx2 => {
+                        return unsafe { x86::$avx2(deep, left, right, into, stride, count, first) };
+                    }
+                    super::Vectors::Any => {}
                 }
                 // SAFETY: the caller's.
                 unsafe {
@@ -219,10 +226,24 @@ macro_rules! element {
     };
 }
 
-element!(f32, DType::F32, tile_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
-element!(f64, DType::F64, tile_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
-element!(i32, DType::I32, tile_i32, |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)), i32::wrapping_add);
-element!(i64, DType::I64, tile_i64, |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)), i64::wrapping_add);
+element!(f32, DType::F32, tile_f32, wide_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
+element!(f64, DType::F64, tile_f64, wide_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
+element!(
+    i32,
+    DType::I32,
+    tile_i32,
+    tile_i32,
+    |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)),
+    i32::wrapping_add
+);
+element!(
+    i64,
+    DType::I64,
+    tile_i64,
+    tile_i64,
+    |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)),
+    i64::wrapping_add
+);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -230,8 +251,11 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! float_tile {
-        ($name:ident, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident, $zero:ident, $fma:ident, $add:ident) => {
-            #[target_feature(enable = "avx2,fma")]
+        (
+            $name:ident, $features:literal, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident,
+            $zero:ident, $fma:ident, $add:ident
+        ) => {
+            #[target_feature(enable = $features)]
             pub unsafe fn $name(
                 deep: usize,
                 left: Left<$t>,
@@ -242,17 +266,22 @@ mod x86 {
                 first: bool,
             ) {
                 const COLUMNS: usize = columns::<$t>();
+                const PARTS: usize = COLUMNS / $lanes;
                 // SAFETY, for all of it: the caller's.
                 unsafe {
-                    let mut sums: [[$vector; 2]; ROWS] = [[$zero(); 2]; ROWS];
+                    let mut sums: [[$vector; PARTS]; ROWS] = [[$zero(); PARTS]; ROWS];
                     let mut b = right;
                     macro_rules! step {
                         ($a:expr) => {{
-                            let (b0, b1) = ($load(b), $load(b.add($lanes)));
+                            let mut parts = [$zero(); PARTS];
+                            for part in 0..PARTS {
+                                parts[part] = $load(b.add(part * $lanes));
+                            }
                             for i in 0..ROWS {
                                 let a = $set1(*$a(i));
-                                sums[i][0] = $fma(a, b0, sums[i][0]);
-                                sums[i][1] = $fma(a, b1, sums[i][1]);
+                                for part in 0..PARTS {
+                                    sums[i][part] = $fma(a, parts[part], sums[i][part]);
+                                }
                             }
                             b = b.add(COLUMNS);
                         }};
@@ -272,8 +301,8 @@ mod x86 {
                     if count == (ROWS, COLUMNS) {
                         for (i, sums) in sums.iter().enumerate() {
                             let into = into.wrapping_add(i * stride);
-                            for (half, sum) in sums.iter().enumerate() {
-                                let into = into.add(half * $lanes);
+                            for (part, sum) in sums.iter().enumerate() {
+                                let into = into.add(part * $lanes);
                                 $store(into, if first { *sum } else { $add($load(into), *sum) });
                             }
                         }
@@ -281,8 +310,9 @@ mod x86 {
                     }
                     let mut plain = [[0 as $t; COLUMNS]; ROWS];
                     for (plain, sums) in plain.iter_mut().zip(&sums) {
-                        $store(plain.as_mut_ptr(), sums[0]);
-                        $store(plain.as_mut_ptr().add($lanes), sums[1]);
+                        for (part, sum) in sums.iter().enumerate() {
+                            $store(plain.as_mut_ptr().add(part * $lanes), *sum);
+                        }
                     }
                     put(&plain, into, stride, count, first);
                 }
@@ -292,6 +322,7 @@ mod x86 {
 
     float_tile!(
         tile_f32,
+        "avx2,fma",
         f32,
         __m256,
         8,
@@ -304,6 +335,7 @@ mod x86 {
     );
     float_tile!(
         tile_f64,
+        "avx2,fma",
         f64,
         __m256d,
         4,
@@ -313,6 +345,33 @@ mod x86 {
         _mm256_setzero_pd,
         _mm256_fmadd_pd,
         _mm256_add_pd
+    );
+
+    float_tile!(
+        wide_f32,
+        "avx512f",
+        f32,
+        __m512,
+        16,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_set1_ps,
+        _mm512_setzero_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps
+    );
+    float_tile!(
+        wide_f64,
+        "avx512f",
+        f64,
+        __m512d,
+        8,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_set1_pd,
+        _mm512_setzero_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd
     );
 
     macro_rules! plain_tile {
@@ -339,6 +398,3 @@ mod x86 {
     plain_tile!(tile_i32, i32);
     plain_tile!(tile_i64, i64);
 }
-
-#[cfg(target_arch = "x86_64")]
-use x86::{tile_f32, tile_f64, tile_i32, tile_i64};
