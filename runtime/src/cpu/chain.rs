@@ -151,9 +151,7 @@ impl Chain {
                 let bounds = Bounds { columns: &asked, depth: &|_| usize::MAX };
                 self.first.multiply::<T>(own, z, rows.clone(), &bounds, part(z));
                 let is_finite = finite[z].load(std::sync::atomic::Ordering::Relaxed);
-                // SAFETY: there is room for the block.
-                let block = unsafe { std::slice::from_raw_parts_mut(second.cast::<T>(), block) };
-                let depth = self.passes(own, failures, z, &rows, block, is_finite);
+                let depth = self.passes::<T>(own, failures, z, &rows, second.cast(), is_finite);
                 // SAFETY: behind the keys of the batch.
                 let values = unsafe { part(z).add(keys) };
                 let bounds =
@@ -178,15 +176,17 @@ impl Chain {
         failures: &Failures,
         z: usize,
         rows: &Range<usize>,
-        result: &mut [T],
+        result: *mut T,
         is_finite: bool,
     ) -> [usize; TILES] {
         let columns = self.first.columns();
         let first = (z * self.first.rows() + rows.start) as i64;
         let range = first..first + rows.len() as i64;
+        // SAFETY: the caller's room, which the passes have written when it is called.
+        let result = || unsafe { std::slice::from_raw_parts_mut(result, rows.len() * columns) };
         let Some(hidden) = &self.masked else {
             run::run_rows(&self.rows, arrays, failures, range);
-            return [if is_finite { used(result, columns) } else { columns }; TILES];
+            return [if is_finite { used(result(), columns) } else { columns }; TILES];
         };
         // By the number of the row in the block.
         let asked = |at: usize| {
@@ -206,7 +206,7 @@ impl Chain {
                 continue;
             }
             for at in tile.filter(|at| within[*at]) {
-                result[at * columns + limit(at)..(at + 1) * columns].fill(T::ZERO);
+                result()[at * columns + limit(at)..(at + 1) * columns].fill(T::ZERO);
             }
         }
         depths
