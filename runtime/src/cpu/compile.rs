@@ -12,12 +12,9 @@ use crate::loops::{
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
-use super::primitive::{binary, unary, wide};
+use super::primitive::{binary, inverse_of_power, unary, wide};
 use super::registers;
 use super::strip;
-
-/// Bytes from which on a result is written past the caches.
-const STREAMED: usize = 24 << 20;
 
 /// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
 /// or the caller read.
@@ -34,12 +31,7 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Ne
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
-    // Results do not fit the caches from some size on, and are not read again.
-    let results = nests.result.arrays();
-    let streamed = |array: ArrayId| results.contains(&array) && nests.decl(array).bytes() >= STREAMED;
-    for (at, pass) in nest.passes.iter_mut().enumerate() {
-        pass.strips = strip::of_pass(pass, at == 0, nest.lane, nest.registers, &streamed);
-    }
+    strip::prepare(nests, &mut nest);
     nest
 }
 
@@ -715,6 +707,19 @@ impl<'a> Compiler<'a> {
         Src::Reg(dst)
     }
 
+    /// The inverse of a constant power of two: products with it have the bits of quotients.
+    fn inverse(&mut self, lane: Lane, src: Src) -> Option<Src> {
+        let Src::Slot(slot) = src else { return None };
+        let (_, bits) = *self.constants.iter().find(|(_, known)| **known == slot)?.0;
+        let (value, dtype) = match lane {
+            Lane::F32 => (f32::from_bits(bits as u32).into(), DType::F32),
+            Lane::F64 => (f64::from_bits(bits), DType::F64),
+            _ => return None,
+        };
+        let inverse = inverse_of_power(value, dtype)?;
+        Some(self.constant(dtype, Constant(inverse.to_bits() as i64)))
+    }
+
     fn call(
         &mut self,
         fun: Scalar,
@@ -732,7 +737,10 @@ impl<'a> Compiler<'a> {
             return if rounds || wraps { self.narrow(dtype, value, place) } else { value };
         }
         if let ([a, b], Some(primitive)) = (args.as_slice(), binary(fun, dtype)) {
-            let value = self.binary(lane, primitive, *a, *b, place);
+            let value = match (primitive, self.inverse(lane, *b)) {
+                (Binary::Div, Some(inverse)) => self.binary(lane, Binary::Mul, *a, inverse, place),
+                _ => self.binary(lane, primitive, *a, *b, place),
+            };
             let exact = primitive.is_test() || matches!(primitive, Binary::Maximum | Binary::Minimum);
             return if exact { value } else { self.narrow(dtype, value, place) };
         }

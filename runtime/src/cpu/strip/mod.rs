@@ -11,10 +11,10 @@ mod run;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
-use crate::loops::{ArrayId, Monoid};
+use crate::loops::{ArrayId, Monoid, Nests};
 
 use super::block::Machine;
-use super::pass::{Accumulator, Address, Binary, Buffer, Into, Lane, Op, Pass, Reg, Slot, Src, Unary};
+use super::pass::{Accumulator, Address, Binary, Buffer, Into, Lane, Nest, Op, Pass, Reg, Slot, Src, Unary};
 
 pub use run::Ready;
 
@@ -113,9 +113,37 @@ impl Strips {
     }
 }
 
+/// Bytes from which on an array is written past the caches.
+const STREAMED: usize = 24 << 20;
+
+/// Gives the passes of a nest their strips.
+pub fn prepare(nests: &Nests, nest: &mut Nest) {
+    let streamed = streamed(nests, nest);
+    for (at, pass) in nest.passes.iter_mut().enumerate() {
+        pass.strips = of_pass(pass, at == 0, nest.lane, nest.registers, &|array| streamed.contains(&array));
+    }
+}
+
+/// The arrays that are written past the caches: they do not fit there beside what they are
+/// made of, and the nest does not read them again.
+fn streamed(nests: &Nests, nest: &Nest) -> Vec<ArrayId> {
+    let code = || nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
+    let read = |wanted: ArrayId| {
+        code().any(|op| match op {
+            Op::Load { buffer, .. } | Op::Gather { buffer, .. } => *buffer == Buffer::Array(wanted),
+            _ => false,
+        })
+    };
+    let written = code().filter_map(|op| match op {
+        Op::Store { buffer: Buffer::Array(array), .. } => Some(*array),
+        _ => None,
+    });
+    written.filter(|array| nests.decl(*array).bytes() >= STREAMED && !read(*array)).collect()
+}
+
 /// The steps of a pass with lanes along a dimension, if it has no others; `first` is that of
 /// a row. What `streamed` says is large is written past the caches.
-pub fn of_pass(
+fn of_pass(
     pass: &Pass,
     first: bool,
     lane: usize,
