@@ -1,5 +1,6 @@
 //! Lets the program find the libz3 that the solver crate was linked against, and lists the
-//! pages of the error codes for `rtv explain`; names the sources that verdicts come from.
+//! pages of the error codes for `rtv explain` and the proved rules for `rtv opt`; names the
+//! sources that verdicts come from.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,6 +13,9 @@ fn main() {
     }
     if let Err(why) = embed_pages() {
         println!("cargo::error=cannot embed semantics/errors: {why}");
+    }
+    if let Err(why) = embed_rules() {
+        println!("cargo::error=cannot embed proofs/rules: {why}");
     }
     match fingerprint() {
         Ok(hash) => println!("cargo::rustc-env=RTV_SOURCES={hash:016x}"),
@@ -71,4 +75,26 @@ fn embed_pages() -> std::io::Result<()> {
     list.push_str("]\n");
     let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
     fs::write(out.join("pages.rs"), list)
+}
+
+/// Writes `rules.rs`: path, text and ledger of every file of rules, in the order of the paths.
+fn embed_rules() -> std::io::Result<()> {
+    let proofs = Path::new(env!("CARGO_MANIFEST_DIR")).join("proofs");
+    let (rules, ledger) = (proofs.join("rules"), proofs.join("ledger/rules"));
+    println!("cargo::rerun-if-changed={}", rules.display());
+    println!("cargo::rerun-if-changed={}", ledger.display());
+    let files: std::io::Result<Vec<PathBuf>> = fs::read_dir(&rules)?.map(|entry| Ok(entry?.path())).collect();
+    let mut files = files?;
+    files.sort();
+    let mut list = String::from("&[\n");
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "rtl")) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let book = ledger.join(&*name).with_extension("ledger");
+        let book = if book.exists() { format!("include_str!({book:?})") } else { "\"\"".into() };
+        let shown = format!("proofs/rules/{name}");
+        list.push_str(&format!("    ({shown:?}, include_str!({file:?}), {book}),\n"));
+    }
+    list.push_str("]\n");
+    let out = std::env::var_os("OUT_DIR").map(PathBuf::from).unwrap_or_default();
+    fs::write(out.join("rules.rs"), list)
 }

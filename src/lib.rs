@@ -10,6 +10,7 @@ pub mod cli;
 pub mod conform;
 mod ledger;
 mod nearest;
+pub mod optimize;
 mod project;
 mod report;
 mod second;

@@ -1,10 +1,30 @@
-//! The optimizer's e-graph. Nothing is here yet: no program is rewritten, and no claim is
-//! used to rewrite one.
+//! The optimizer's e-graph: what a program is equal to by proved rules, and the cheapest of it.
 //!
-//! What belongs here, and nowhere else: the node and its analysis (types, definedness, known
-//! finite), the compilation of rules that arrive as core claims, extraction by a cost that
-//! `runtime` supplies, and explanations that a checker can replay.
+//! Programs and rules arrive as core terms and are brought to operator form
+//! (`semantics::derivation`). A node is an operator, or a body of the core, at its sizes, with
+//! classes as parts; a rule is matched by heads that are equal but for sizes, and applied where
+//! what it asks of sizes and values is shown. What comes out is a program with a derivation,
+//! which a checker that knows nothing of graphs goes through.
 //!
-//! * Invariants to keep: only a claim with a live `proved` verdict becomes a rewrite; classes
-//!   of different shape or dtype are never merged; no rounding happens inside the graph.
-//! * Must not know: syntax, the solver, files, or how claims are proved.
+//! Invariants: classes of different type are never merged; no number is computed that could
+//! round; every term of the result is from the program or from a side of a rule. This crate does
+//! not know syntax, the solver, files, or how rules are proved.
+
+mod conditions;
+mod explain;
+mod extract;
+mod fingerprint;
+mod graph;
+mod heads;
+mod known;
+mod matching;
+mod optimize;
+mod rule;
+mod search;
+mod unknowns;
+mod work;
+
+pub use conditions::Refusal;
+pub use optimize::{Optimized, Settings, optimize};
+pub use rule::{Rule, Unusable};
+pub use search::{Ended, Limits, Rules};

@@ -91,7 +91,7 @@ impl Checker {
     }
 
     /// Sizes are part of types, and decided with the solver at every stage.
-    pub(crate) fn engine(&self) -> &dyn Entails {
+    pub fn engine(&self) -> &dyn Entails {
         self.prover.entails()
     }
 

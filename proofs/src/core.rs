@@ -1,13 +1,15 @@
 //! The typed core of a module's definitions, as text.
 
-use crate::choices::{dtype_choices, with_ranks};
+use crate::applied::most_axes;
+use crate::choices::{DTypes, dtype_choices, with_ranks};
 use crate::module::Module;
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::core_text;
-use rtv_grammar::lower::{Choice, Lower, Ranks};
+use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::guess::Guessing;
+use rtv_semantics::program::{Claim, Function};
 use rtv_semantics::subst::children;
 use rtv_semantics::term::{Form, Fun, Term};
 use std::collections::BTreeSet;
@@ -36,6 +38,37 @@ pub fn core(module: &Module, wanted: &dyn Fn(&str) -> bool) -> (Vec<String>, Vec
         diagnostics.extend(lower.take_diagnostics());
     }
     (texts, diagnostics)
+}
+
+/// The `fn` at a place of a module as a program, at f32 where a dtype is open and with so many axes for each
+/// rank variable, and that choice; nothing where it does not type.
+pub fn program(module: &Module, at: usize, rank: usize) -> (Option<(Function, Choice)>, Vec<Diagnostic>) {
+    let item = &module.items[at];
+    let Some(choice) = shown_choice(item) else { return (None, Vec::new()) };
+    let mut lower = Lower::new(&module.defs, &Guessing);
+    let choice = Choice { ranks: Ranks::Fixed(rank), ..choice };
+    let function = lower.function(item, &choice);
+    (function.map(|function| (function, choice)), lower.take_diagnostics())
+}
+
+/// The choices of these dtypes, and of at most so many axes for its rank variables, at which the item at a place of
+/// a module may say something of a program of such values. None of one that rests on declared monoids.
+pub fn rule_choices(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: usize) -> Vec<Choice> {
+    let item = &module.items[at];
+    if !module.monoids(at).is_empty() {
+        return Vec::new();
+    }
+    let among = |choice: &DTypes| choice.iter().all(|(_, dtype)| dtypes.contains(dtype));
+    let chosen: Vec<DTypes> = dtype_choices(item).unwrap_or_default().into_iter().filter(among).collect();
+    let ranks = if has_rank_variables(item) { 0..=rank } else { 0..=0 };
+    // Of values of more axes than the program has, a rule has nothing to say.
+    let ranks = ranks.filter(|of| most_axes(module, at, *of) <= rank);
+    ranks.flat_map(|rank| with_ranks(&chosen, Ranks::Fixed(rank))).collect()
+}
+
+/// The claim of the item at a place of a module at a choice; nothing where it does not type there.
+pub fn rule_claim(module: &Module, at: usize, choice: &Choice) -> Option<Arc<Claim>> {
+    Lower::new(&module.defs, &Guessing).claim(&module.items[at], choice).map(Arc::new)
 }
 
 /// The operators that a claim applies, those of its functions included, at the same

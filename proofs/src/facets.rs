@@ -9,6 +9,8 @@ mod half;
 mod text;
 mod theory;
 
+pub use adversary::compare as floats_of;
+
 use crate::counterexample::Counterexample;
 use crate::discharge::{Prover, holds_alike};
 use crate::verdict::Verdict;

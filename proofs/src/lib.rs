@@ -8,6 +8,7 @@
 
 mod alias;
 mod apart;
+mod applied;
 mod as_test;
 mod certificate;
 mod check;
@@ -20,6 +21,7 @@ mod dataflow;
 mod deadline;
 mod decide;
 mod depends;
+pub mod derived;
 mod discharge;
 mod expect;
 mod facets;
@@ -39,11 +41,12 @@ mod verdict;
 mod verify;
 mod witness;
 
+pub use applied::surely_applied;
 pub use as_test::as_test;
 pub use certificate::Certificate;
 pub use check::{Checker, Outcome, Settings, Stage};
 pub use content::SOUNDNESS;
-pub use core::{core, operators};
+pub use core::{core, operators, program, rule_choices, rule_claim};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use decide::BOUNDED;
@@ -51,7 +54,7 @@ pub use expect::Expectation;
 pub use facets::{Cause, Decided, Facets, Special};
 pub use module::{Module, subject};
 pub use ranks::FROM_RANKS;
-pub use recheck::{Opinion, SecondSolver, Tally};
+pub use recheck::{Leaves, Opinion, SecondSolver, Tally};
 pub use record::Record;
 pub use verdict::{Checked, ClaimResult, Contract, Finding, Provenance, Verdict};
 pub use verify::Worth;

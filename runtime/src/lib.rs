@@ -10,6 +10,7 @@
 
 pub mod array;
 pub mod backend;
+pub mod cost;
 pub mod cpu;
 pub mod io;
 pub mod loops;

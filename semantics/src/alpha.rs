@@ -17,6 +17,24 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
+/// The sizes at which the terms differ, if they are the same but for sizes and renaming: each pair
+/// once. A size under binders has [`is_bound`] symbols for what they bind.
+pub fn apart_by_sizes(a: &Term, b: &Term) -> Option<Vec<(Size, Size)>> {
+    let mut compare = Compare { differing: Some(Vec::new()), ..Compare::default() };
+    if !compare.terms(&mut Pairs::default(), a, b) {
+        return None;
+    }
+    compare.differing
+}
+
+/// Whether a symbol stands for one that is bound around a size of [`apart_by_sizes`].
+pub fn is_bound(sym: &Sym) -> bool {
+    sym.name() == BOUND
+}
+
+/// No name of a source file.
+const BOUND: &str = "\0bound";
+
 /// Whether two functions are the same up to names of what they bind.
 pub(crate) fn same_function(a: (&[(Var, Type)], &Term), b: (&[(Var, Type)], &Term)) -> bool {
     let mut pairs = Pairs::default();
@@ -47,7 +65,7 @@ pub fn alpha_key(term: &Term) -> u128 {
 
 /// The canonical symbol of the binder with `depth` binders around it.
 fn canonical(depth: u32, kind: SymKind) -> Sym {
-    Sym::new(u32::MAX - depth, kind, "\0bound")
+    Sym::new(u32::MAX - depth, kind, BOUND)
 }
 
 /// What bound names stand for on one side.
@@ -94,10 +112,6 @@ impl Pairs {
         Pairs { left: self.left.clone(), right: self.right.clone(), equal: HashSet::new() }
     }
 
-    fn sizes(&self, a: &Size, b: &Size) -> bool {
-        self.left.size(a) == self.right.size(b)
-    }
-
     fn vars(&self, a: &Var, b: &Var) -> bool {
         match (self.left.vars.get(a), self.right.vars.get(b)) {
             (Some(x), Some(y)) => x == y,
@@ -111,15 +125,51 @@ impl Pairs {
         self.left.bind_var(a);
         self.right.bind_var(b);
     }
+}
+
+#[derive(Default)]
+struct Compare {
+    free: FreeCache,
+    /// Where sizes that differ are noted, rather than being a difference of the terms.
+    differing: Option<Vec<(Size, Size)>>,
+}
+
+impl Compare {
+    fn sizes(&mut self, scope: &Pairs, a: &Size, b: &Size) -> bool {
+        let (a, b) = (scope.left.size(a), scope.right.size(b));
+        match &mut self.differing {
+            _ if a == b => true,
+            Some(differing) => {
+                let pair = (a, b);
+                if !differing.contains(&pair) {
+                    differing.push(pair);
+                }
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn types(&mut self, scope: &Pairs, a: &Type, b: &Type) -> bool {
+        match (a, b) {
+            (Type::Tensor(x), Type::Tensor(y)) => {
+                of_one_kind(a, b) && x.shape.iter().zip(&y.shape).all(|(m, n)| self.sizes(scope, m, n))
+            }
+            (Type::Tuple(x), Type::Tuple(y)) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.types(scope, x, y))
+            }
+            _ => of_one_kind(a, b),
+        }
+    }
 
     /// The scope inside two lists of binders, if they agree.
-    fn enter(&self, a: &[Binder], b: &[Binder]) -> Option<Pairs> {
-        let mut inner = self.inner();
+    fn enter(&mut self, scope: &Pairs, a: &[Binder], b: &[Binder]) -> Option<Pairs> {
+        let mut inner = scope.inner();
         if a.len() != b.len() {
             return None;
         }
         for (x, y) in a.iter().zip(b) {
-            if x.sym.kind() != y.sym.kind() || !inner.sizes(&x.extent, &y.extent) {
+            if x.sym.kind() != y.sym.kind() || !self.sizes(&inner, &x.extent, &y.extent) {
                 return None;
             }
             inner.left.bind_sym(&x.sym);
@@ -127,14 +177,7 @@ impl Pairs {
         }
         Some(inner)
     }
-}
 
-#[derive(Default)]
-struct Compare {
-    free: FreeCache,
-}
-
-impl Compare {
     fn terms(&mut self, scope: &mut Pairs, a: &Term, b: &Term) -> bool {
         let pair = (a.address(), b.address());
         if scope.equal.contains(&pair) || (pair.0 == pair.1 && self.same(scope, a)) {
@@ -160,16 +203,16 @@ impl Compare {
 
     fn forms(&mut self, scope: &mut Pairs, a: &Term, b: &Term) -> bool {
         match (a.form(), b.form()) {
-            (Form::Size(x), Form::Size(y)) => scope.sizes(x, y),
+            (Form::Size(x), Form::Size(y)) => self.sizes(scope, x, y),
             (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
             (Form::Var(x), Form::Var(y)) => scope.vars(x, y) && of_one_kind(a.ty(), b.ty()),
             (Form::Call(f, x), Form::Call(g, y)) => self.functions(scope, f, g) && self.lists(scope, x, y),
             (Form::Read(x, i), Form::Read(y, j)) => self.terms(scope, x, y) && self.lists(scope, i, j),
             (Form::Comp(m, x), Form::Comp(n, y)) => {
-                scope.enter(m, n).is_some_and(|mut inner| self.terms(&mut inner, x, y))
+                self.enter(scope, m, n).is_some_and(|mut inner| self.terms(&mut inner, x, y))
             }
             (Form::Reduce(x), Form::Reduce(y)) => {
-                let inner = scope.enter(&x.binders, &y.binders);
+                let inner = self.enter(scope, &x.binders, &y.binders);
                 x.op == y.op && inner.is_some_and(|mut inner| self.terms(&mut inner, &x.body, &y.body))
             }
             (Form::If(c, x, y), Form::If(d, z, w)) => {
@@ -190,7 +233,7 @@ impl Compare {
             (Form::Loop(x), Form::Loop(y)) => {
                 let init = |l: &crate::term::Loop| l.state.iter().map(|s| s.1.clone()).collect();
                 let (init_x, init_y): (Vec<Term>, Vec<Term>) = (init(x), init(y));
-                let Some(mut inner) = scope.enter(x.counter.as_slice(), y.counter.as_slice()) else {
+                let Some(mut inner) = self.enter(scope, x.counter.as_slice(), y.counter.as_slice()) else {
                     return false;
                 };
                 x.state.iter().zip(&y.state).for_each(|(s, t)| inner.bind_vars(&s.0, &t.0));
@@ -200,7 +243,7 @@ impl Compare {
             }
             (Form::Write(x), Form::Write(y)) => {
                 self.terms(scope, &x.base, &y.base)
-                    && scope.enter(&x.binders, &y.binders).is_some_and(|mut inner| {
+                    && self.enter(scope, &x.binders, &y.binders).is_some_and(|mut inner| {
                         self.lists(&mut inner, &x.index, &y.index)
                             && self.terms(&mut inner, &x.value, &y.value)
                     })
@@ -231,7 +274,7 @@ impl Compare {
         let alike = a.name == b.name
             && a.params.len() == b.params.len()
             && a.requires.len() == b.requires.len()
-            && types.clone().all(|(p, q)| scope.left.ty(&p.1) == scope.right.ty(&q.1));
+            && types.clone().all(|(p, q)| self.types(scope, &p.1, &q.1));
         if !alike {
             return false;
         }

@@ -13,7 +13,9 @@ mod info;
 mod interrupt;
 mod mutate;
 mod ops;
+mod opt;
 mod replay;
+mod rules;
 mod run;
 mod solve;
 mod verify_cert;
@@ -70,6 +72,10 @@ enum Verb {
     Conform(conform::Conform),
     /// Run random programs on the reference and on the CPU backend
     Fuzz(fuzz::Fuzz),
+    /// Make programs cheaper by proved rules
+    Opt(opt::Opt),
+    /// List the rules that programs are made cheaper by
+    Rules(rules::Rules),
     /// Format source files
     Fmt(fmt::Fmt),
     /// Explain an error code, or tell all of one claim
@@ -94,7 +100,7 @@ enum Verb {
 }
 
 /// Tree walks recurse as deep as the parser allows trees to be.
-const STACK_BYTES: usize = 256 << 20;
+pub const STACK_BYTES: usize = 256 << 20;
 
 /// Reads the command line and runs its verb.
 pub fn main() -> ExitCode {
@@ -130,6 +136,8 @@ fn dispatch(cli: Cli) -> Exit {
         Verb::Run(run) => run.run(&mut reporter),
         Verb::Conform(conform) => conform.run(&mut reporter),
         Verb::Fuzz(fuzz) => fuzz.run(&mut reporter),
+        Verb::Opt(opt) => opt.run(&mut reporter),
+        Verb::Rules(rules) => rules.run(&mut reporter),
         Verb::Fmt(fmt) => fmt.run(&mut reporter),
         Verb::Explain(explain) => explain.run(&mut reporter),
         Verb::Replay(replay) => replay.run(&mut reporter),

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{Certificate, Contract, Facets, Finding, Record, Verdict};
+use rtv_proofs::{Cause, Certificate, Contract, Facets, Finding, Record, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
@@ -134,11 +134,27 @@ impl Line {
         self.verdict == Some(Verdict::Proved) && !self.contracts.is_empty()
     }
 
+    /// The mode of the claim.
+    pub fn mode(&self) -> &'static str {
+        self.mode
+    }
+
+    /// Whether floats of ordinary numbers are known to make NaNs of one side alone.
+    pub fn is_fragile(&self) -> bool {
+        let facets = self.facets.as_ref().and_then(|text| text.parse::<Facets>().ok());
+        facets.is_some_and(|facets| facets.apart.contains_key(&Cause::Undefined))
+    }
+
+    /// The verdict, in a word.
+    pub fn verdict_word(&self) -> &'static str {
+        self.verdict.map_or(NO_CLAIM, Verdict::name)
+    }
+
     /// What it says, by the name of what is said: the verdict, the method of each contract, and
     /// the name of the certificate.
     pub fn said(&self) -> Vec<(&'static str, String)> {
         let code = self.code.map_or(String::new(), |code| format!(" {code}"));
-        let verdict = format!("{}{code}", self.verdict.map_or(NO_CLAIM, Verdict::name));
+        let verdict = format!("{}{code}", self.verdict_word());
         let mut said = vec![("verdict", verdict)];
         said.extend(self.contracts.iter().map(|(contract, (verdict, method))| {
             (contract.name(), format!("{} {method}", verdict.name()).trim_end().to_string())

@@ -149,6 +149,11 @@ impl Books {
         all
     }
 
+    /// The ledger of a file.
+    pub fn book(&self, file: FileId) -> Option<&Book> {
+        self.books.get(&file).map(|(_, book)| book)
+    }
+
     /// What the ledger says of the item at a place.
     pub fn item(&self, module: &Module, at: usize) -> Outcome {
         let Some(subject) = claimed(module, at) else { return Outcome::default() };

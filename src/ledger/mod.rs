@@ -24,6 +24,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rtv_proofs::{Checker, ClaimResult, Module, Outcome, Record};
 
+pub use book::{Book, Line};
 pub use books::{Books, Filed, For};
 pub use cache::{Cache, Contents};
 pub use limits::Limits;

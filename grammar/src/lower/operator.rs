@@ -47,7 +47,7 @@ pub const UNNAMED: [&str; 21] = [
 ];
 
 /// The operator a symbol stands for.
-pub(super) fn operator_name(op: BinaryOp) -> &'static str {
+pub fn operator_name(op: BinaryOp) -> &'static str {
     match op {
         BinaryOp::Or => "logical_or",
         BinaryOp::And => "logical_and",

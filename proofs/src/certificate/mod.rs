@@ -8,6 +8,9 @@
 mod read;
 mod write;
 
+pub use read::unescaped;
+pub use write::escaped;
+
 use crate::recheck::{Checking, Why};
 use crate::verdict::Contract;
 use rtv_semantics::alpha::alpha_eq;

@@ -1,38 +1,50 @@
 //! From a kernel of loop nests to passes.
 
+mod calls;
+mod fold;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
+use crate::backend::Floats;
 use crate::loops::{
     Arena, ArrayId, Atom, Axis, Constant, ExprId, Kernel, Lin, Member, Nests, Node, Role, Shape,
 };
 
+use super::contract::contract;
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
-use super::primitive::{binary, inverse_of_power, unary, wide};
+use super::primitive::{binary, wide};
 use super::registers;
 use super::strip;
 
-/// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
-/// or the caller read.
-pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Nest {
+/// The passes of a kernel of rows or columns, and how many products are contracted.
+/// `stored` are the arrays that other kernels or the caller read.
+pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, floats: Floats) -> (Nest, usize) {
     let mut compiler = Compiler::new(nests, kernel, stored);
     match kernel.shape {
         Shape::Columns => compiler.columns(),
-        Shape::Rows | Shape::Product => compiler.rows(),
+        Shape::Fold => compiler.fold(),
+        Shape::Rows | Shape::Product | Shape::Whole => compiler.rows(),
     }
     let mut nest = compiler.finish();
+    let contracted = if floats == Floats::Fast { contract(&mut nest) } else { 0 };
     registers::merge_dims(&mut nest);
+    if kernel.shape == Shape::Fold {
+        // A step reads what the one before wrote: nothing else may be written there.
+        registers::allocate(&mut nest);
+        return (nest, contracted);
+    }
     nest.in_place = registers::in_place(&nest);
     registers::direct(&mut nest, &nests.result.arrays());
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
     strip::prepare(nests, &mut nest);
-    nest
+    (nest, contracted)
 }
 
 /// Which code is written to.
@@ -92,14 +104,21 @@ impl<'a> Compiler<'a> {
         let mut extents: Vec<Extent> =
             kernel.axes.iter().map(|axis| Extent::Constant(nests.arena.axis_extent(*axis))).collect();
         let reduces = kernel.members.iter().any(|member| matches!(member.role, Role::Reduce { .. }));
-        if kernel.shape == Shape::Columns || (outer == dims.len() && outer > 0 && !reduces) {
+        let across = matches!(kernel.shape, Shape::Columns | Shape::Fold);
+        if kernel.shape == Shape::Fold && outer == 0 {
+            // One number: a row of one lane.
+            dims.insert(0, None);
+            extents.insert(0, Extent::Constant(1));
+            outer = 1;
+        }
+        if across || (outer == dims.len() && outer > 0 && !reduces) {
             outer -= 1;
         }
         if dims.is_empty() || outer == dims.len() {
             dims.push(None);
             extents.push(Extent::Constant(1));
         }
-        let lane = if kernel.shape == Shape::Columns { outer } else { dims.len() - 1 };
+        let lane = if across { outer } else { dims.len() - 1 };
         let inner: BTreeSet<Axis> = dims[outer..].iter().flatten().copied().collect();
         let never_empty = kernel.axes.iter().all(|axis| nests.arena.axis_extent(*axis) > 0)
             && kernel.members.iter().all(|member| match &member.role {
@@ -509,7 +528,9 @@ impl<'a> Compiler<'a> {
                 self.emit(first, place, mask);
                 self.emit(then, place, mask)
             }
-            Node::Reduce { .. } => unreachable!("invariant: reductions stand at the top of definitions"),
+            Node::Reduce { .. } | Node::Fold { .. } | Node::Whole(_) => {
+                unreachable!("invariant: it stands at the top of its definition")
+            }
         }
     }
 
@@ -682,70 +703,5 @@ impl<'a> Compiler<'a> {
             flat = flat.plus(&plain, *stride).ok()?;
         }
         Some((self.affine(&flat, place, mask)?, checks))
-    }
-
-    fn cast(&mut self, from: DType, to: DType, a: Src, place: Place) -> Src {
-        let (from_lane, to_lane) = (Lane::of(from), Lane::of(to));
-        if from_lane == to_lane {
-            let holds = match (from.category(), to.category()) {
-                (Category::Float, _) => to == DType::F32 || to == from,
-                _ => from.int_range().zip(to.int_range()).is_some_and(|(f, t)| f.0 >= t.0 && f.1 <= t.1),
-            };
-            return if holds { a } else { self.narrow(to, a, place) };
-        }
-        let dst = self.register();
-        self.push(place, Op::Cast { dst, from: from_lane, to, a });
-        Src::Reg(dst)
-    }
-
-    fn narrow(&mut self, dtype: DType, a: Src, place: Place) -> Src {
-        if wide(dtype) == dtype {
-            return a;
-        }
-        let dst = self.register();
-        self.push(place, Op::Narrow { dst, dtype, a });
-        Src::Reg(dst)
-    }
-
-    /// The inverse of a constant power of two: products with it have the bits of quotients.
-    fn inverse(&mut self, lane: Lane, src: Src) -> Option<Src> {
-        let Src::Slot(slot) = src else { return None };
-        let (_, bits) = *self.constants.iter().find(|(_, known)| **known == slot)?.0;
-        let (value, dtype) = match lane {
-            Lane::F32 => (f32::from_bits(bits as u32).into(), DType::F32),
-            Lane::F64 => (f64::from_bits(bits), DType::F64),
-            _ => return None,
-        };
-        let inverse = inverse_of_power(value, dtype)?;
-        Some(self.constant(dtype, Constant(inverse.to_bits() as i64)))
-    }
-
-    fn call(
-        &mut self,
-        fun: Scalar,
-        dtype: DType,
-        args: Vec<Src>,
-        site: Option<crate::loops::SiteId>,
-        place: Place,
-        mask: Option<Src>,
-    ) -> Src {
-        let lane = Lane::of(dtype);
-        if let ([a], Some(primitive)) = (args.as_slice(), unary(fun, dtype)) {
-            let value = self.unary(lane, primitive, *a, place);
-            let rounds = matches!(primitive, Unary::Sqrt | Unary::Reciprocal);
-            let wraps = dtype.is_int() && matches!(primitive, Unary::Neg | Unary::Abs | Unary::Not);
-            return if rounds || wraps { self.narrow(dtype, value, place) } else { value };
-        }
-        if let ([a, b], Some(primitive)) = (args.as_slice(), binary(fun, dtype)) {
-            let value = match (primitive, self.inverse(lane, *b)) {
-                (Binary::Div, Some(inverse)) => self.binary(lane, Binary::Mul, *a, inverse, place),
-                _ => self.binary(lane, primitive, *a, *b, place),
-            };
-            let exact = primitive.is_test() || matches!(primitive, Binary::Maximum | Binary::Minimum);
-            return if exact { value } else { self.narrow(dtype, value, place) };
-        }
-        let dst = self.register();
-        self.push(place, Op::Table { dst, fun, dtype, args, site, mask });
-        Src::Reg(dst)
     }
 }

@@ -90,6 +90,7 @@ impl Hidden {
                     (*dst, all(&[*a]))
                 }
                 Op::Binary { dst, a, b, .. } => (*dst, all(&[*a, *b])),
+                Op::MulAdd { dst, factors, addend, .. } => (*dst, all(&[factors.0, factors.1, *addend])),
                 Op::Table { dst, args, site: None, .. } => (*dst, all(args)),
                 Op::Store { buffer, address, src, .. } => {
                     let own = matches!(buffer, Buffer::Row(_)) || *buffer == Buffer::Array(written);

@@ -18,6 +18,8 @@ pub trait Vector: Copy {
     fn sub(self, y: Self) -> Self;
     fn mul(self, y: Self) -> Self;
     fn div(self, y: Self) -> Self;
+    /// `self y + z`, rounded once.
+    fn mul_add(self, y: Self, z: Self) -> Self;
     fn sqrt(self) -> Self;
     fn neg(self) -> Self;
     fn abs(self) -> Self;
@@ -156,6 +158,15 @@ impl Vector for Any {
     }
 
     #[inline(always)]
+    fn mul_add(self, y: Any, z: Any) -> Any {
+        let mut x = self;
+        for i in 0..8 {
+            x.0[i] = x.0[i].mul_add(y.0[i], z.0[i]);
+        }
+        x
+    }
+
+    #[inline(always)]
     fn sqrt(self) -> Any {
         self.map(f32::sqrt)
     }
@@ -232,7 +243,7 @@ mod x86 {
     macro_rules! shared {
         (
             $splat:ident, $load:ident, $store:ident, $stream:ident, $add:ident, $sub:ident, $mul:ident, $div:ident,
-            $sqrt:ident
+            $mul_add:ident, $sqrt:ident
         ) => {
             #[inline(always)]
             fn splat(x: f32) -> Self {
@@ -287,6 +298,11 @@ mod x86 {
             }
 
             #[inline(always)]
+            fn mul_add(self, y: Self, z: Self) -> Self {
+                Self(unsafe { $mul_add(self.0, y.0, z.0) })
+            }
+
+            #[inline(always)]
             fn sqrt(self) -> Self {
                 Self(unsafe { $sqrt(self.0) })
             }
@@ -305,6 +321,7 @@ mod x86 {
             _mm256_sub_ps,
             _mm256_mul_ps,
             _mm256_div_ps,
+            _mm256_fmadd_ps,
             _mm256_sqrt_ps
         );
 
@@ -394,6 +411,7 @@ mod x86 {
             _mm512_sub_ps,
             _mm512_mul_ps,
             _mm512_div_ps,
+            _mm512_fmadd_ps,
             _mm512_sqrt_ps
         );
 

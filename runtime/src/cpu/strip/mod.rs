@@ -40,6 +40,10 @@ enum What {
     MaximumOf,
     Minimum,
     MinimumOf,
+    /// `x y + z`, rounded once, with the product, or `z`, negated.
+    MulAdd(bool, bool),
+    /// `y z + x`, likewise.
+    AddProduct(bool, bool),
     Test(Binary),
     Neg,
     Abs,
@@ -70,7 +74,7 @@ enum Operand {
 struct Step {
     what: What,
     operand: Operand,
-    /// The second one of a selection.
+    /// The second one, `z`.
     other: Operand,
     index: Option<Address>,
 }
@@ -322,6 +326,20 @@ impl Writer<'_> {
                 self.binary(*fun, *a, *b)?;
                 self.made(*dst, at);
             }
+            Op::MulAdd { dst, lane: Lane::F32, factors: (a, b), addend, minus } => {
+                let held = self.held.map(Src::Reg);
+                let (what, x, y, z) = if Some(*addend) == held && *a != *addend && *b != *addend {
+                    (What::AddProduct(minus.0, minus.1), addend, a, b)
+                } else if Some(*b) == held && a != b {
+                    (What::MulAdd(minus.0, minus.1), b, a, addend)
+                } else {
+                    (What::MulAdd(minus.0, minus.1), a, b, addend)
+                };
+                let (operand, other) = (self.operand(*y)?, self.operand(*z)?);
+                self.hold(*x)?;
+                self.strips.steps.push(Step { what, operand, other, index: None });
+                self.made(*dst, at);
+            }
             Op::Select { dst, lane: Lane::F32, cond: Src::Reg(cond), a, b } => {
                 if let Some((fun, address)) = self.signs[*cond as usize].clone() {
                     let operand = self.operand(*b)?;
@@ -405,6 +423,7 @@ fn sources(op: &Op) -> impl Iterator<Item = Src> {
     let three = match op {
         Op::Store { src: a, .. } | Op::Unary { a, .. } => [Some(*a), None, None],
         Op::Binary { a, b, .. } => [Some(*a), Some(*b), None],
+        Op::MulAdd { factors, addend, .. } => [Some(factors.0), Some(factors.1), Some(*addend)],
         Op::Select { cond, a, b, .. } => [Some(*cond), Some(*a), Some(*b)],
         Op::Table { args, .. } => [args.first().copied(), args.get(1).copied(), args.get(2).copied()],
         _ => [None; 3],

@@ -248,6 +248,17 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                 What::Abs => each!(|x| x.abs()),
                 What::Sqrt => each!(|x| x.sqrt()),
                 What::Reciprocal => each!(|x| V::splat(1.0).div(x)),
+                What::MulAdd(product, addend) | What::AddProduct(product, addend) => {
+                    let other = step.other.pointer.wrapping_add(first & step.other.moves);
+                    for i in 0..VECTORS {
+                        let (y, z) =
+                            unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
+                        let by_x = matches!(step.what, What::MulAdd(..));
+                        let (a, b, c) = if by_x { (x[i], y, z) } else { (y, z, x[i]) };
+                        let (a, c) = (if product { a.neg() } else { a }, if addend { c.neg() } else { c });
+                        x[i] = a.mul_add(b, c);
+                    }
+                }
                 What::Select => {
                     let other = step.other.pointer.wrapping_add(first & step.other.moves);
                     for i in 0..VECTORS {

@@ -1,0 +1,112 @@
+//! Which operators the sides of a rule apply for sure, as its text says: a rule need not be elaborated for a
+//! program that lacks what it is about.
+
+use std::collections::BTreeSet;
+
+use rtv_grammar::ast::{Args, Dim, Element, Expr, ExprKind, IndexItem, ItemKind, Param, TypeKind, UnaryOp};
+use rtv_grammar::lower::operator_name;
+use rtv_grammar::prelude::Prelude;
+
+use crate::module::Module;
+
+/// Operators that are functions of sizes as well.
+const OF_SIZES_TOO: [&str; 4] = ["min", "max", "abs", "all"];
+
+/// By side of the rule at a place, the operators that it applies whatever else it does; it does not stand
+/// where one is missing. Of other claims nothing is sure.
+pub fn surely_applied(module: &Module, at: usize) -> [BTreeSet<String>; 2] {
+    let ItemKind::Rule(rule) = &module.items[at].kind else { return Default::default() };
+    let tensors = rule.params.iter().filter(|param| matches!(param.ty.kind, TypeKind::Tensor { .. }));
+    let tensors: BTreeSet<&str> = tensors.map(|param| param.name.name.as_str()).collect();
+    [&rule.lhs, &rule.rhs].map(|side| {
+        let mut looking = Looking { tensors: &tensors, surely: BTreeSet::new() };
+        looking.visit(side);
+        looking.surely
+    })
+}
+
+struct Looking<'a> {
+    /// The parameters that are tensors.
+    tensors: &'a BTreeSet<&'a str>,
+    surely: BTreeSet<String>,
+}
+
+impl Looking<'_> {
+    /// Looks at an expression of which the value of the side is made.
+    fn visit(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Call { fun, args: Args::List(args) } => {
+                let Some(name) = operator(fun) else { return };
+                if !OF_SIZES_TOO.contains(&name.as_str()) {
+                    self.surely.insert(name);
+                }
+                // What is not the first operand may be a size.
+                args.first().into_iter().for_each(|arg| self.visit(&arg.value));
+            }
+            ExprKind::Binary { op, lhs, rhs } if self.is_tensor(expr) => {
+                self.surely.insert(operator_name(*op).into());
+                self.visit(lhs);
+                self.visit(rhs);
+            }
+            ExprKind::Unary { op, arg } if self.is_tensor(arg) => {
+                let name = if *op == UnaryOp::Neg { "neg" } else { "logical_not" };
+                self.surely.insert(name.into());
+                self.visit(arg);
+            }
+            ExprKind::Index { base, items } => {
+                let narrows = |item: &IndexItem| match item {
+                    IndexItem::Slice { from, to, step, .. } => {
+                        [from, to, step].into_iter().any(Option::is_some)
+                    }
+                    _ => false,
+                };
+                if items.iter().any(narrows) && self.is_tensor(base) {
+                    self.surely.insert("getitem".into());
+                }
+                self.visit(base);
+            }
+            ExprKind::Field { base, .. } => self.visit(base),
+            ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.visit(part)),
+            ExprKind::List(parts) => parts.iter().for_each(|part| match part {
+                Element::Expr(part) => self.visit(part),
+                Element::Splat(_) => {}
+            }),
+            _ => {}
+        }
+    }
+
+    /// Whether it is computed from the elements of a tensor, rather than from sizes: a tensor stands in it, and
+    /// nothing that looks at shapes.
+    fn is_tensor(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Name(name) => self.tensors.contains(name.as_str()),
+            ExprKind::Binary { lhs, rhs, .. } => self.is_tensor(lhs) || self.is_tensor(rhs),
+            ExprKind::Unary { arg, .. } => self.is_tensor(arg),
+            ExprKind::Index { base, .. } => self.is_tensor(base),
+            ExprKind::Call { fun, args: Args::List(args) } => {
+                operator(fun).is_some() && args.first().is_some_and(|arg| self.is_tensor(&arg.value))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The most axes that a parameter of the rule at a place has, where a rank variable stands for so many.
+pub fn most_axes(module: &Module, at: usize, rank: usize) -> usize {
+    let ItemKind::Rule(rule) = &module.items[at].kind else { return 0 };
+    let axes = |param: &Param| match &param.ty.kind {
+        TypeKind::Tensor { dims, .. } => {
+            dims.iter().flatten().map(|dim| if matches!(dim, Dim::Splat(_)) { rank } else { 1 }).sum()
+        }
+        _ => 0,
+    };
+    rule.params.iter().map(axes).max().unwrap_or(0)
+}
+
+/// The operator of the library that a called name means.
+fn operator(fun: &Expr) -> Option<String> {
+    match &fun.kind {
+        ExprKind::Name(name) => Prelude::shared().meant(name).map(|source| source.name().to_string()),
+        _ => None,
+    }
+}

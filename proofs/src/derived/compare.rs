@@ -1,0 +1,69 @@
+//! A program and what it became, run side by side.
+
+use super::symbols;
+use crate::counterexample::Counterexample;
+use crate::facets::{Facets, floats_of};
+use crate::refute::{Trial, draw, judge};
+use rtv_semantics::program::{Claim, ClaimKind, Function, Mode};
+use rtv_semantics::sample::Sampler;
+use rtv_semantics::term::Term;
+use std::sync::Arc;
+
+/// Draws for each input that is asked for.
+const DRAWS: u64 = 20;
+
+/// What running both said.
+#[derive(Clone, Debug)]
+pub struct Agreement {
+    /// Inputs on which both sides were run and compared in the mode.
+    pub compared: u64,
+    /// Up to more than bits: what separates the floats, and how far apart they get.
+    pub floats: Option<Facets>,
+}
+
+/// Runs a function and what is put in place of its body on random inputs that meet its
+/// preconditions. Up to `reassoc` and `real` both are compared over the reals, and their floats
+/// are looked at beside that.
+///
+/// # Errors
+/// An input on which they differ in the mode, or one alone fails.
+pub fn compare(
+    source: &Function,
+    result: &Term,
+    mode: Mode,
+    samples: u64,
+    seed: u64,
+) -> Result<Agreement, Box<Counterexample>> {
+    let claim = Arc::new(Claim {
+        name: source.name.clone(),
+        kind: ClaimKind::Rule,
+        mode,
+        directed: false,
+        syms: symbols(source),
+        ranks: Vec::new(),
+        dtypes: Vec::new(),
+        params: source.params.clone(),
+        facts: source.facts.clone(),
+        requires: source.requires.clone(),
+        lhs: source.body.clone(),
+        rhs: result.clone(),
+        span: source.body.span(),
+    });
+    let (mut sampler, mut compared) = (Sampler::new(seed), 0);
+    for round in 0..samples.saturating_mul(DRAWS) {
+        if compared >= samples {
+            break;
+        }
+        let Some(drawn) = draw(&claim, &mut sampler, round / 2) else { continue };
+        match judge(&claim, &drawn) {
+            Trial::Agreed => compared += 1,
+            Trial::Differs(found) => return Err(found),
+            Trial::Rejected | Trial::Silent => {}
+        }
+    }
+    let floats = match mode {
+        Mode::Reassoc | Mode::Real => Some(Facets { strongest: mode, ..floats_of(&[claim], seed) }),
+        Mode::Exact | Mode::Close { .. } => None,
+    };
+    Ok(Agreement { compared, floats })
+}

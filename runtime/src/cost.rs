@@ -1,0 +1,95 @@
+//! What a program costs, by its kernels after fusion: operations on elements, and bytes that go
+//! to and from memory.
+//!
+//! The unit is that of `semantics::price`. It is a model, for choosing among programs that mean
+//! the same; nothing is measured here.
+
+use std::collections::BTreeSet;
+
+use rtv_semantics::eval::EvalError;
+use rtv_semantics::price::{BYTE, PLAIN, scalar};
+use rtv_semantics::term::{Term, Var};
+
+use crate::loops::{ArrayDecl, ArrayId, ExprId, Kernel, Nests, Node, Role, fuse, lower};
+
+/// Starting one kernel.
+const KERNEL: f64 = 2_000.0;
+
+/// The cost of a program at concrete shapes.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Cost {
+    pub kernels: usize,
+    /// Operations, each by its price.
+    pub operations: f64,
+    /// Bytes that kernels read and write.
+    pub bytes: f64,
+}
+
+impl Cost {
+    /// Of `term`, whose free variables are `inputs`.
+    ///
+    /// # Errors
+    /// Where the program has no loop nests: see [`lower`].
+    pub fn of(term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Cost, EvalError> {
+        let mut nests = lower(term, inputs)?;
+        let kernels = fuse(&mut nests);
+        let mut cost = Cost { kernels: kernels.len(), ..Cost::default() };
+        for (at, kernel) in kernels.iter().enumerate() {
+            cost.operations += operations(&nests, kernel);
+            cost.bytes += bytes(&nests, kernel, &read_elsewhere(&nests, &kernels, at));
+        }
+        Ok(cost)
+    }
+
+    /// As one number.
+    pub fn total(&self) -> f64 {
+        self.operations + BYTE * self.bytes + KERNEL * self.kernels as f64
+    }
+}
+
+fn operations(nests: &Nests, kernel: &Kernel) -> f64 {
+    let extents: Vec<f64> = kernel.axes.iter().map(|axis| nests.arena.axis_extent(*axis) as f64).collect();
+    let points: f64 = extents.iter().product();
+    if kernel.product.is_some() {
+        return points;
+    }
+    let rows: f64 = extents[..kernel.outer].iter().product();
+    let member = |role: &Role, body: ExprId| match role {
+        Role::Full => points * expression(nests, body),
+        Role::Row => rows * expression(nests, body),
+        Role::Reduce { .. } => points * (PLAIN + expression(nests, body)),
+    };
+    kernel.members.iter().map(|m| member(&m.role, m.body)).sum()
+}
+
+/// One evaluation of an expression. What occurs twice in it is computed once.
+fn expression(nests: &Nests, root: ExprId) -> f64 {
+    let mut total = 0.0;
+    nests.arena.walk(root, &mut |id| {
+        total += match nests.arena.node(id) {
+            Node::Call { fun, .. } => scalar(*fun),
+            Node::Cast { .. } | Node::Select { .. } | Node::FloorDiv(..) | Node::Product(..) => PLAIN,
+            Node::Reduce { axes, body, .. } => {
+                let times: f64 = axes.iter().map(|(axis, _)| nests.arena.axis_extent(*axis) as f64).product();
+                times * (PLAIN + expression(nests, *body))
+            }
+            _ => 0.0,
+        };
+    });
+    total
+}
+
+/// What the program returns, and what other kernels read.
+fn read_elsewhere(nests: &Nests, kernels: &[Kernel], at: usize) -> BTreeSet<ArrayId> {
+    let others = kernels.iter().enumerate().filter(|(other, _)| *other != at);
+    let members = others.flat_map(|(_, kernel)| &kernel.members);
+    let read = members.flat_map(|member| nests.loads(member.body));
+    nests.result.arrays().into_iter().chain(read).collect()
+}
+
+fn bytes(nests: &Nests, kernel: &Kernel, read_elsewhere: &BTreeSet<ArrayId>) -> f64 {
+    let own: BTreeSet<ArrayId> = kernel.members.iter().map(|member| member.array).collect();
+    let read: BTreeSet<ArrayId> = kernel.members.iter().flat_map(|member| nests.loads(member.body)).collect();
+    let moved = read.difference(&own).chain(own.intersection(read_elsewhere));
+    moved.map(|array| nests.decl(*array).bytes() as f64).sum()
+}

@@ -1,0 +1,103 @@
+//! Certificates of optimizations: the program and the rules are those of the files that are named in
+//! them, as they are now.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rtv_proofs::derived::{Certificate, Proved, Subject, compare};
+use rtv_proofs::{Checker, Module, Tally, subject};
+use rtv_semantics::diag::Diagnostic;
+
+use crate::ledger::{Books, Filed, For, Limits};
+use crate::project::Project;
+use crate::second::Second;
+
+/// Goes through such a certificate, and runs the program beside what it became.
+///
+/// # Errors
+/// Why it is not accepted.
+pub fn checked(
+    text: &str,
+    checker: &Checker,
+    limits: &Limits,
+    second: Option<&mut Second>,
+) -> Result<Tally, String> {
+    let certificate = Certificate::read(text).map_err(|line| format!("line {line} cannot be read"))?;
+    let files = Files::of(&certificate)?;
+    let mut rules = Proved::by(checker);
+    for rule in &certificate.rules {
+        let (module, at) = files.find(rule)?;
+        match files.books.certificate(module, at) {
+            Filed::Certificate(_) | Filed::Missing => rules.admit(module, at),
+            Filed::NotProved => return Err(format!("the rule `{}` is not proved", rule.name)),
+            Filed::NotInLedger => {
+                return Err(format!("no ledger says that the rule `{}` is proved as it is now", rule.name));
+            }
+            Filed::Damaged(why) => return Err(format!("the proof of the rule `{}`: {why}", rule.name)),
+        }
+    }
+    let (module, at) = files.find(&certificate.source)?;
+    let source = checker.function(module, at, &certificate.dtypes, certificate.rank);
+    let name = &certificate.source.name;
+    let source = source.ok_or_else(|| format!("`{name}` is no function with these dtypes and axes"))?;
+    let derivation = certificate.derivation(&source).map_err(|fault| fault.to_string())?;
+    let second = second.map(|second| second as _);
+    let became = checker.derived(&source, certificate.mode, &derivation, &mut rules, second);
+    let became = became.map_err(|refused| refused.to_string())?;
+    match compare(&source, &became.term, certificate.mode, limits.samples, limits.seed) {
+        Ok(_) => Ok(became.tally),
+        Err(found) => Err(format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))),
+    }
+}
+
+/// The files that a certificate names, and their ledgers.
+struct Files {
+    modules: Vec<(PathBuf, Module)>,
+    books: Books,
+}
+
+impl Files {
+    fn of(certificate: &Certificate) -> Result<Files, String> {
+        let subjects = certificate.rules.iter().chain([&certificate.source]);
+        let named: BTreeSet<PathBuf> = subjects.map(|subject| PathBuf::from(&subject.file)).collect();
+        let (project, faults) = Project::load(&named.into_iter().collect::<Vec<_>>());
+        if let Some(fault) = faults.iter().find(|fault| fault.is_error()) {
+            return Err(fault.message.clone());
+        }
+        let mut modules = Vec::new();
+        for unit in project.units {
+            let (module, faults) = Module::new(unit.file, unit.parsed);
+            if let Some(fault) = faults.into_iter().find(Diagnostic::is_error) {
+                return Err(fault.message);
+            }
+            modules.push((unit.path, module));
+        }
+        let files = modules.iter().map(|(path, module)| (module.file, path.as_path()));
+        let (books, faults) = Books::open(files, For::Reading);
+        match faults.into_iter().next() {
+            Some(fault) => Err(fault.message),
+            None => Ok(Files { modules, books }),
+        }
+    }
+
+    /// The item that is meant, if it is as it was.
+    fn find(&self, wanted: &Subject) -> Result<(&Module, usize), String> {
+        let Subject { name, file, key } = wanted;
+        let is_there = |(path, _): &&(PathBuf, Module)| is_same(path, Path::new(file));
+        let (_, module) = self.modules.iter().find(is_there).ok_or(format!("`{file}` is no source file"))?;
+        let mut named = (0..module.items.len())
+            .filter(|at| subject(&module.items[*at]).is_some_and(|(known, _)| known == *name))
+            .peekable();
+        if named.peek().is_none() {
+            return Err(format!("there is no `{name}` in `{file}`"));
+        }
+        let at = named.find(|at| module.content_key(*at) == *key);
+        let at = at.ok_or(format!("`{name}` in `{file}`, or what it rests on, is not as it was"))?;
+        Ok((module, at))
+    }
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || fs::canonicalize(a).is_ok_and(|a| fs::canonicalize(b).is_ok_and(|b| a == b))
+}

@@ -1,0 +1,316 @@
+//! Programs made cheaper by proved rules.
+
+mod beside;
+mod dot;
+mod random;
+mod rules;
+mod steps;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
+use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
+use rtv_proofs::{Checker, Counterexample};
+use rtv_runtime::cost::Cost;
+use rtv_runtime::loops::ArrayDecl;
+use rtv_semantics::entail::Cond;
+use rtv_semantics::guess::counterexample;
+use rtv_semantics::program::{Function, Input, Mode};
+use rtv_semantics::size::{Size, Sym};
+use rtv_semantics::subst::{Fresh, Subst, children};
+use rtv_semantics::term::{Form, Fun, Term, Var};
+use rtv_semantics::types::Type;
+
+pub use beside::ratio;
+pub use dot::dot;
+pub use random::Optimizing;
+pub use rules::{RuleBook, Standing, Stated, Wanted};
+pub use steps::{By, Step};
+
+/// The size of an axis where a program leaves it open, for pricing: the first at which it can be priced.
+pub const TYPICAL: [i64; 4] = [256, 64, 16, 4];
+
+/// Sizes at which a program is priced, by symbol.
+pub type Sizes = BTreeMap<Sym, i64>;
+
+/// The sizes at which a function is priced: those that were asked for by name, and for others a typical
+/// one. Nothing where none is found.
+pub fn sizes(function: &Function, asked: &BTreeMap<String, i64>) -> Option<Sizes> {
+    let mut found = TYPICAL.into_iter().filter_map(|typical| sizes_near(function, asked, typical));
+    found.find(|sizes| cost(function, &function.body, sizes).is_some())
+}
+
+/// The typical size, or where the preconditions of the function forbid that, some that they allow.
+fn sizes_near(function: &Function, asked: &BTreeMap<String, i64>, typical: i64) -> Option<Sizes> {
+    let mut syms = BTreeSet::new();
+    for param in &function.params {
+        match &param.input {
+            Input::Size(sym) => drop(syms.insert(sym.clone())),
+            Input::Value(_, ty) => collect(ty, &mut syms),
+        }
+    }
+    let size = |sym: &Sym| (sym.clone(), asked.get(sym.name()).copied().unwrap_or(typical));
+    let sizes: Sizes = syms.iter().map(size).collect();
+    let holds =
+        |sizes: &Sizes, fact: &Cond| fact.eval(&|s| sizes.get(s).map(|n| i128::from(*n))) == Some(true);
+    if function.facts.iter().all(|fact| holds(&sizes, fact)) {
+        return Some(sizes);
+    }
+    let given: Vec<Cond> = syms
+        .iter()
+        .filter_map(|sym| Some(Cond::eq(&Size::sym(sym), &Size::int(*asked.get(sym.name())?))))
+        .collect();
+    let facts: Vec<Cond> = function.facts.iter().cloned().chain(given).collect();
+    let found: BTreeMap<Sym, i128> = counterexample(&facts, &Cond::False)?.into_iter().collect();
+    let size = |sym: &Sym| found.get(sym).copied().and_then(|n| i64::try_from(n).ok()).unwrap_or(typical);
+    Some(syms.iter().map(|sym| (sym.clone(), size(sym))).collect())
+}
+
+fn collect(ty: &Type, syms: &mut BTreeSet<Sym>) {
+    match ty {
+        Type::Size => {}
+        Type::Tensor(t) => t.shape.iter().for_each(|extent| extent.collect_syms(syms)),
+        Type::Tuple(parts) => parts.iter().for_each(|part| collect(part, syms)),
+    }
+}
+
+/// The rules that are worth a look for a program.
+pub fn wanted(function: &Function, upto: Mode) -> Wanted {
+    let mut wanted = Wanted { upto, dtypes: BTreeSet::new(), rank: 0 };
+    let (mut open, mut seen) = (vec![&function.body], BTreeSet::new());
+    while let Some(term) = open.pop() {
+        if !seen.insert(term.address()) {
+            continue;
+        }
+        if let Type::Tensor(t) = term.ty() {
+            wanted.dtypes.insert(t.dtype);
+            wanted.rank = wanted.rank.max(t.shape.len());
+        }
+        if let Form::Call(Fun::Op(instance), _) = term.form() {
+            open.push(&instance.body);
+        }
+        open.extend(children(term));
+    }
+    wanted
+}
+
+/// The cost of a body of a function at sizes; nothing where it cannot be lowered.
+pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
+    let (term, inputs) = at_sizes(function, body, sizes)?;
+    Cost::of(&term, &inputs).ok()
+}
+
+/// A body of a function at sizes, with its inputs.
+fn at_sizes(function: &Function, body: &Term, sizes: &Sizes) -> Option<(Term, Vec<(Var, ArrayDecl)>)> {
+    let mut fresh = Fresh::above([body]).and_above(&function.facts);
+    let subst = sizes.iter().fold(Subst::new(), |subst, (sym, n)| subst.with_size(sym, Size::int(*n)));
+    let mut inputs: Vec<(Var, ArrayDecl)> = Vec::new();
+    for param in &function.params {
+        if let Input::Value(var, ty) = &param.input {
+            let ty = subst.ty(ty);
+            let t = ty.as_tensor()?;
+            let shape: Option<Vec<usize>> =
+                t.shape.iter().map(|extent| usize::try_from(extent.as_i64()?).ok()).collect();
+            inputs.push((var.clone(), ArrayDecl { dtype: t.dtype, shape: shape? }));
+        }
+    }
+    Some((subst.term(body, &mut fresh), inputs))
+}
+
+/// What is asked of the optimizer.
+pub struct Request<'a> {
+    pub upto: Mode,
+    pub limits: Limits,
+    /// Whether the time of the search is over.
+    pub out_of_time: &'a dyn Fn() -> bool,
+    /// Random inputs on which the result is compared with its source.
+    pub samples: u64,
+    pub seed: u64,
+}
+
+/// A function with a cheaper body, and how it came about.
+pub struct Improved {
+    pub function: Function,
+    pub found: Optimized,
+    pub steps: Vec<Step>,
+    pub agreement: Agreement,
+    /// How far the results are apart on the CPU backend, relative to the largest element, where sizes are too
+    /// large for the reference evaluator.
+    pub apart: Option<f64>,
+    /// Proved rules that were not used in the end, and why: the checker of derivations would not have them in
+    /// this mode, or floats overflow with them.
+    pub left_out: Vec<(Arc<str>, String)>,
+}
+
+/// Why there is no result: but for the first a fault of rtv, or of a rule.
+pub enum Failed {
+    /// The function computes a value that it does not use and that may fail: nothing put in its place would.
+    Unused,
+    /// A rule, by name, that makes two terms one whose values or types differ.
+    Rule(Arc<str>),
+    Types(String),
+    /// The derivation is not accepted.
+    Refused(Refused),
+    /// Source and result differ on an input.
+    Differs(Box<Counterexample>),
+    /// On the CPU backend they are so far apart.
+    Apart(f64),
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failed::Unused => f.write_str("it computes a value that it does not use, and that may fail"),
+            Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
+            Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
+            Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
+            Failed::Apart(apart) => write!(f, "source and result are {apart:.1e} apart on a random input"),
+            Failed::Differs(_) => f.write_str("source and result differ on a random input"),
+        }
+    }
+}
+
+/// Farther apart than rounding in another order makes results of random inputs.
+const FAR: f64 = 1e-2;
+
+/// Times normal numbers, these are as large as what programs ought to bear.
+const LARGE: f64 = 60.0;
+
+const OVERFLOWS: &str = "floats overflow with it that do not without";
+
+/// Whether floats of the result overflow at large inputs, where those of the source do not.
+fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
+    let small = sizes_near(source, &BTreeMap::new(), 8);
+    let apart = beside::apart(source, result, small.as_ref().unwrap_or(sizes), LARGE);
+    apart.is_some_and(|apart| apart.lost)
+}
+
+/// How often the search begins anew without a rule that its derivation may not use.
+const ATTEMPTS: usize = 6;
+
+/// The cheapest program that proved rules make of a function at sizes, its derivation checked by
+/// who does not trust it, and run beside its source. `proved` has the rules of the book.
+///
+/// # Errors
+/// Where checks find that the result is none.
+pub fn optimize(
+    function: &Function,
+    book: &RuleBook,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+    proved: &mut Proved<'_>,
+) -> Result<Improved, Failed> {
+    let wanted = wanted(function, request.upto);
+    let mut left_out: Vec<(Arc<str>, String)> = Vec::new();
+    loop {
+        let found = {
+            let mut giver = book.giver(&wanted);
+            let mut rules = |operators: &BTreeSet<String>| {
+                let mut given = giver(operators);
+                given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
+                given
+            };
+            let found = search(function, &mut rules, sizes, request, checker, false);
+            with_fewest_rules(function, found, sizes, request, checker)
+        };
+        if let Some(wrong) = found.wrong {
+            return Err(Failed::Rule(found.rules[wrong].name.clone()));
+        }
+        if let Some((a, b)) = &found.clash {
+            return Err(Failed::Types(format!("{a} and {b}")));
+        }
+        match checker.derived(function, request.upto, &found.derivation, proved, None) {
+            Ok(became) => {
+                let agreement = compare(function, &became.term, request.upto, request.samples, request.seed)
+                    .map_err(Failed::Differs)?;
+                let improved = Function { body: found.body.clone(), ..function.clone() };
+                let blamed = match overflows(function, &improved, sizes) {
+                    true => book.exponential(found.derivation.applications.iter().map(|a| &a.rule)),
+                    false => Vec::new(),
+                };
+                if !blamed.is_empty() && left_out.len() < ATTEMPTS {
+                    left_out.extend(blamed.into_iter().map(|rule| (rule, OVERFLOWS.to_string())));
+                    continue;
+                }
+                let apart = match agreement.compared {
+                    0 => beside::apart(function, &improved, sizes, 1.0).map(|apart| apart.difference),
+                    _ => None,
+                };
+                if let Some(apart) = apart.filter(|apart| *apart > FAR) {
+                    return Err(Failed::Apart(apart));
+                }
+                let steps = steps::of(&found);
+                return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
+            }
+            Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
+            Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
+                left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
+            }
+            Err(refused) => return Err(Failed::Refused(refused)),
+        }
+    }
+}
+
+/// How often each rule makes two terms of a function one, within the default limits; nothing of one that
+/// cannot be priced.
+pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker) -> Vec<(Arc<str>, u64)> {
+    let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
+    let request = Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 0, seed: 0 };
+    let wanted = wanted(function, upto);
+    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker, false);
+    found.fired.iter().map(|(rule, times)| (found.rules[*rule].name.clone(), *times)).collect()
+}
+
+/// The same result, by a search with the rules of its derivation alone, less those without which it is as cheap.
+fn with_fewest_rules(
+    function: &Function,
+    found: Optimized,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+) -> Optimized {
+    let named = |rule: &Rule| found.derivation.applications.iter().any(|a| a.rule == rule.name);
+    let mut rules: Vec<Rule> = found.rules.iter().filter(|rule| named(rule)).cloned().collect();
+    let again = |rules: &[Rule], short| {
+        let mut given = rules.to_vec();
+        search(function, &mut |_| std::mem::take(&mut given), sizes, request, checker, short)
+    };
+    let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
+    for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
+        let fewer: Vec<Rule> = rules.iter().filter(|rule| rule.name != name).cloned().collect();
+        if as_cheap(&again(&fewer, false)) {
+            rules = fewer;
+        }
+    }
+    let last = again(&rules, true);
+    if found.wrong.is_some() || found.clash.is_some() || !as_cheap(&last) {
+        return found;
+    }
+    let Optimized { body, derivation, definitions, after, .. } = last;
+    // The steps name rules by their places in the first search.
+    Optimized { body, derivation, definitions, after, ..found }
+}
+
+fn search(
+    function: &Function,
+    rules: &mut Rules<'_>,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+    short: bool,
+) -> Optimized {
+    let settings = Settings {
+        upto: request.upto,
+        limits: request.limits,
+        engine: checker.engine(),
+        out_of_time: request.out_of_time,
+        sizes: &|sym| sizes.get(sym).map_or(1.0, |n| *n as f64),
+        fingerprints: cfg!(debug_assertions),
+        short,
+        price: &|body| cost(function, body, sizes).map(|cost| cost.total()),
+    };
+    rtv_egraph::optimize(function, rules, &settings)
+}

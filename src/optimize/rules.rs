@@ -1,0 +1,300 @@
+//! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rtv_egraph::Rule;
+use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
+use rtv_grammar::lower::{Choice, Ranks};
+use rtv_grammar::print::print_expr;
+use rtv_proofs::derived::{Proved, Subject};
+use rtv_proofs::{Checker, Module, rule_choices, rule_claim, subject, surely_applied};
+use rtv_semantics::diag::{Diagnostic, FileId};
+use rtv_semantics::dtype::DType;
+use rtv_semantics::program::{Claim, ClaimKind, Mode};
+
+use crate::cli::STACK_BYTES;
+use crate::ledger::{Book, Books, For, Line};
+use crate::project::Project;
+
+/// Path, text and ledger of each file of rules.
+const SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
+
+/// Operators whose values or arguments grow faster than any power.
+const EXPONENTIAL: [&str; 8] =
+    ["exp", "exp2", "expm1", "softmax", "log_softmax", "logsumexp", "sinh", "cosh"];
+
+/// Files of rules, and what their ledgers say.
+#[derive(Default)]
+pub struct RuleBook {
+    files: Vec<Module>,
+    stated: Vec<Stated>,
+    /// What was elaborated so far, by file and place in it.
+    elaborated: Mutex<HashMap<(usize, usize, DTypes, Ranks), Option<Arc<Claim>>>>,
+}
+
+/// A dtype for each dtype variable.
+type DTypes = Vec<(Arc<str>, DType)>;
+
+/// A rule that is stated, by file and place in it.
+pub struct Stated {
+    file: usize,
+    at: usize,
+    pub name: String,
+    /// `FILE:LINE`.
+    pub place: String,
+    /// The mode in which the ledger knows it; empty where it does not.
+    pub mode: &'static str,
+    /// Floats of ordinary numbers make NaNs of one side alone.
+    pub fragile: bool,
+    pub standing: Standing,
+    /// The operators that each side surely applies.
+    surely: [BTreeSet<String>; 2],
+    both_ways: bool,
+}
+
+impl Stated {
+    /// Whether all that one side surely applies is among these operators.
+    fn may_stand(&self, operators: &BTreeSet<String>) -> bool {
+        let [left, right] = &self.surely;
+        left.is_subset(operators) || self.both_ways && right.is_subset(operators)
+    }
+}
+
+/// What a ledger says of a rule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Standing {
+    Proved,
+    /// Another verdict, by its word.
+    Not(String),
+    /// It is about a claim of another text, or there is none.
+    NotInLedger,
+    /// Another rule before it has its name, and a derivation tells rules by their names.
+    NameTaken,
+}
+
+impl Standing {
+    /// The verdict in a word.
+    pub fn word(&self) -> &str {
+        match self {
+            Standing::Proved => "proved",
+            Standing::Not(verdict) => verdict,
+            Standing::NotInLedger | Standing::NameTaken => "unknown",
+        }
+    }
+}
+
+/// What of the rules is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    pub upto: Mode,
+    pub dtypes: BTreeSet<DType>,
+    /// The most axes that a value has.
+    pub rank: usize,
+}
+
+impl RuleBook {
+    /// The rules that come with rtv.
+    ///
+    /// # Panics
+    /// If one of their files does not parse: a test has looked at them.
+    pub fn shipped() -> RuleBook {
+        let mut book = RuleBook::default();
+        for (path, text, ledger) in SHIPPED {
+            let (known, _) = Book::read(ledger);
+            let file = FileId(0);
+            let (module, faults) = Module::new(file, rtv_grammar::parse(file, text));
+            assert!(!faults.iter().any(Diagnostic::is_error), "{path}: {faults:?}");
+            book.add(module, path, text, Some(&known));
+        }
+        book
+    }
+
+    /// The rules of these files and folders, by the ledgers of their project.
+    pub fn of(paths: &[PathBuf]) -> (RuleBook, Project, Vec<Diagnostic>) {
+        let (mut project, mut faults) = Project::load(paths);
+        let units = std::mem::take(&mut project.units);
+        let files = units.iter().map(|unit| (unit.file, unit.path.as_path()));
+        let (books, wrong) = Books::open(files, For::Reading);
+        faults.extend(wrong);
+        let mut book = RuleBook::default();
+        for unit in units {
+            let text =
+                project.sources.get(unit.file).map_or(String::new(), |source| source.shown.to_string());
+            let (module, names) = Module::new(unit.file, unit.parsed);
+            faults.extend(names);
+            let path = unit.path.display().to_string();
+            let known = books.book(module.file);
+            book.add(module, &path, &text, known);
+        }
+        (book, project, faults)
+    }
+
+    fn add(&mut self, module: Module, path: &str, text: &str, known: Option<&Book>) {
+        let file = self.files.len();
+        for (at, item) in module.items.iter().enumerate() {
+            let Some((name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp)))) = subject(item) else {
+                continue;
+            };
+            let before = &text[..(item.span.lo as usize).min(text.len())];
+            let place = format!("{path}:{}", before.matches('\n').count() + 1);
+            let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
+            let line = line.filter(|line| line.key == module.content_key(at));
+            let standing = match line {
+                _ if self.stated.iter().any(|other| other.name == name) => Standing::NameTaken,
+                Some(line) if line.is_proved() => Standing::Proved,
+                Some(line) => Standing::Not(line.verdict_word().to_string()),
+                None => Standing::NotInLedger,
+            };
+            let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
+            let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
+            let surely = surely_applied(&module, at);
+            self.stated.push(Stated { file, at, name, place, mode, fragile, standing, surely, both_ways });
+        }
+        self.files.push(module);
+    }
+
+    /// Every rule that is stated, in the order of the files.
+    pub fn stated(&self) -> &[Stated] {
+        &self.stated
+    }
+
+    /// Those of these rules that are about exponentials.
+    pub fn exponential<'r>(&self, rules: impl Iterator<Item = &'r Arc<str>>) -> Vec<Arc<str>> {
+        let is = |rule: &&Arc<str>| {
+            let stated = self.stated.iter().find(|stated| *stated.name == ***rule);
+            stated.is_some_and(|stated| {
+                stated.surely.iter().flatten().any(|name| EXPONENTIAL.contains(&name.as_str()))
+            })
+        };
+        let mut found: Vec<Arc<str>> = rules.filter(is).cloned().collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    /// What a rule states, in one line.
+    pub fn statement(&self, name: &str) -> Option<String> {
+        let stated = self.stated.iter().find(|stated| stated.name == name)?;
+        statement(&self.files[stated.file].items[stated.at])
+    }
+
+    /// The rules that are not used, and why.
+    pub fn not_proved(&self) -> impl Iterator<Item = (&Stated, String)> {
+        self.stated.iter().filter_map(|stated| match &stated.standing {
+            Standing::Proved => None,
+            Standing::Not(verdict) => Some((stated, format!("the ledger calls it {verdict}"))),
+            Standing::NotInLedger => Some((stated, "the ledger does not know it as it is now".to_string())),
+            Standing::NameTaken => Some((stated, "another rule has its name".to_string())),
+        })
+    }
+
+    /// Every rule, as a certificate names it.
+    pub fn subjects(&self) -> impl Iterator<Item = Subject> {
+        self.stated.iter().map(|stated| {
+            let file = stated.place.rsplit_once(':').map_or("", |(file, _)| file).to_string();
+            Subject { name: stated.name.clone(), file, key: self.files[stated.file].content_key(stated.at) }
+        })
+    }
+
+    /// The proved rules, for who checks derivations.
+    pub fn proved<'b>(&'b self, checker: &'b Checker) -> Proved<'b> {
+        let mut proved = Proved::by(checker);
+        for stated in self.stated.iter().filter(|stated| stated.standing == Standing::Proved) {
+            proved.admit(&self.files[stated.file], stated.at);
+        }
+        proved
+    }
+
+    /// The module of a rule and its place there.
+    pub fn item(&self, stated: &Stated) -> (&Module, usize) {
+        (&self.files[stated.file], stated.at)
+    }
+
+    /// Gives the proved rules within a mode that may stand where operators are applied, each once; none of those
+    /// that are fragile.
+    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
+        let usable = |stated: &&Stated| stated.standing == Standing::Proved && !stated.fragile;
+        let mut open: Vec<&Stated> = self.stated.iter().filter(usable).collect();
+        move |operators| {
+            let (now, later): (Vec<&Stated>, Vec<&Stated>) =
+                open.iter().partition(|stated| stated.may_stand(operators));
+            open = later;
+            self.elaborated(&now, wanted)
+        }
+    }
+
+    /// The rules, elaborated on two threads.
+    fn elaborated(&self, stated: &[&Stated], wanted: &Wanted) -> Vec<Rule> {
+        let (some, others) = stated.split_at(stated.len() / 2);
+        let all = |part: &[&Stated]| part.iter().filter_map(|s| self.rule(s, wanted)).collect::<Vec<_>>();
+        std::thread::scope(|scope| {
+            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+            let first = builder.spawn_scoped(scope, || all(some));
+            let mut second = all(others);
+            match first.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(mut first)) => {
+                    first.append(&mut second);
+                    first
+                }
+                Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                Err(_) => {
+                    let mut first = all(some);
+                    first.append(&mut second);
+                    first
+                }
+            }
+        })
+    }
+
+    fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
+        let (module, at) = self.item(stated);
+        let choices = rule_choices(module, at, &wanted.dtypes, wanted.rank);
+        let claims: Vec<Arc<Claim>> =
+            choices.iter().filter_map(|choice| self.claim(stated, choice)).collect();
+        let mode = claims.first()?.mode;
+        let within = strength(mode)? <= strength(wanted.upto)?;
+        let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
+        within.then_some(Rule { name, place, mode, claims })
+    }
+}
+
+impl RuleBook {
+    /// The claim of a rule at a choice, elaborated once.
+    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Claim>> {
+        let key = (stated.file, stated.at, choice.dtypes.clone(), choice.ranks);
+        let known = || self.elaborated.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claim) = known().get(&key) {
+            return claim.clone();
+        }
+        let (module, at) = self.item(stated);
+        let claim = rule_claim(module, at, choice);
+        known().insert(key, claim.clone());
+        claim
+    }
+}
+
+/// Modes by what they let differ; nothing for those that are only tested.
+fn strength(mode: Mode) -> Option<u8> {
+    match mode {
+        Mode::Exact => Some(0),
+        Mode::Reassoc => Some(1),
+        Mode::Real => Some(2),
+        Mode::Close { .. } => None,
+    }
+}
+
+/// `lhs => rhs` of a rule, in one line.
+fn statement(item: &Item) -> Option<String> {
+    match &item.kind {
+        ItemKind::Rule(rule) => {
+            let arrow = if rule.arrow == Arrow::Both { "<=>" } else { "=>" };
+            Some(format!("{} {arrow} {}", print_expr(&rule.lhs), print_expr(&rule.rhs)))
+        }
+        ItemKind::Def(def) if matches!(def.kind, DefKind::Decomp { .. }) => {
+            Some(format!("the decomposition of {}", def.name.parts.last()?.name))
+        }
+        _ => None,
+    }
+}
