@@ -10,6 +10,7 @@ mod certificates;
 mod cli;
 mod conform;
 mod cpu;
+mod cpu_rows;
 mod crosscheck;
 mod derivation;
 mod derived;
