@@ -32,7 +32,10 @@ fn main() {
     let pool = Arc::new(Pool::new(env!("CARGO_BIN_EXE_rtv").into(), DEFAULT_MEMORY_MIB));
     let checker = Checker::in_workers(settings, pool, Box::new(|_| {}));
     let book = RuleBook::shipped();
-    println!("{:<28} {:>11} {:>11} {:>8} {:>6} {:>8} {:>7}", "", "before", "after", "change", "steps", "seconds", "ratio");
+    println!(
+        "{:<28} {:>11} {:>11} {:>8} {:>6} {:>8} {:>7}",
+        "", "before", "after", "change", "steps", "seconds", "ratio"
+    );
     for file in files() {
         println!("{}", file.display());
         each(&file, &book, &checker);
@@ -72,8 +75,7 @@ fn each(file: &Path, book: &RuleBook, checker: &Checker) {
             samples: 8,
             seed: 0,
         };
-        let found =
-            optimize::optimize(&function, book, &sizes, &request, checker, &mut book.proved(checker));
+        let found = optimize::optimize(&function, book, &sizes, &request, checker, &mut book.proved(checker));
         let seconds = started.elapsed().as_secs_f64();
         match found {
             Err(failed) => println!("  {:<26} {failed}", function.name),
