@@ -34,6 +34,8 @@ pub struct Settings<'a> {
     pub sizes: &'a dyn Fn(&Sym) -> f64,
     /// Whether terms that are made one are compared at a random input, too.
     pub fingerprints: bool,
+    /// Whether the derivation is to be made short, which takes time in large graphs.
+    pub short: bool,
     /// The cost of a whole program, given as its body; `None` where it cannot be told.
     pub price: &'a dyn Fn(&Term) -> Option<f64>,
 }
@@ -69,7 +71,7 @@ pub struct Optimized {
 pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<'_>) -> Optimized {
     let mut fresh = Fresh::above([&function.body]).and_above(&function.facts);
     let source = operator_form(&function.body, &mut fresh).term;
-    let mut graph = Graph::new(fresh);
+    let mut graph = Graph::new(fresh, settings.short);
     let root = graph.add(&source, &Root::Source);
     let conditions = Conditions::new(&function.facts, settings.engine, settings.upto);
     let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };

@@ -7,9 +7,11 @@
 //! and the place it was written at.
 //!
 //! Invariants, checked by the constructors: a read has one index per axis of its
-//! base; comprehension bodies and reduction bodies are scalars; the two branches
-//! of an `if` have one type; a scalar call obeys its row's signature.
+//! base; comprehension bodies and reduction bodies are scalars, those of reductions by a
+//! declared monoid elements of it; the two branches of an `if` have one type; a scalar call
+//! obeys its row's signature.
 
+use crate::alpha::alpha_eq;
 use crate::cancel::checkpoint;
 use crate::diag::Span;
 use crate::dtype::DType;
@@ -306,7 +308,7 @@ impl Term {
 
     /// Two elements of a declared monoid, combined.
     pub fn combine(monoid: Arc<Declared>, left: Term, right: Term, span: Span) -> Term {
-        let ty = Type::scalar(monoid.dtype());
+        let ty = monoid.ty().clone();
         debug_assert!(*left.ty() == ty && *right.ty() == ty, "elements of the monoid");
         Term::new(Form::Call(Fun::Combine(monoid), vec![left, right]), ty, span)
     }
@@ -321,6 +323,16 @@ impl Term {
             return parts[k].clone();
         }
         Term::new(Form::Call(Fun::Item(k), vec![tuple]), ty, span)
+    }
+
+    /// The components of a tuple; the term itself, if it is none.
+    pub fn components(&self) -> Vec<Term> {
+        match self.ty() {
+            Type::Tuple(parts) => {
+                (0..parts.len()).map(|k| Term::item(k, self.clone(), self.span())).collect()
+            }
+            _ => vec![self.clone()],
+        }
     }
 
     /// The scalar of `base` at one index per axis.
@@ -393,6 +405,17 @@ impl Term {
             Cond::And(parts) => chain(Scalar::LogicalAnd, parts),
             Cond::Or(parts) => chain(Scalar::LogicalOr, parts),
         }
+    }
+
+    /// Whether this is `if i < 0 { i + extent } else { i }`: an index of data that counts from
+    /// the end where it is negative.
+    pub fn counts_from_end(&self) -> bool {
+        let Form::If(cond, then, given) = self.form() else { return false };
+        let of = |term: &Term, wanted: Scalar| match term.form() {
+            Form::Call(Fun::Scalar(fun), args) => *fun == wanted && alpha_eq(&args[0], given),
+            _ => false,
+        };
+        of(cond, Scalar::Lt) && of(then, Scalar::Add)
     }
 
     /// The condition on sizes that a boolean scalar is, if it is one.

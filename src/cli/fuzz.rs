@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use rtv_proofs::Stage;
+use rtv_runtime::cpu::Settings;
 use rtv_runtime::io;
 use rtv_semantics::tensor::Tensor;
 
@@ -40,6 +41,9 @@ pub struct Fuzz {
 
 impl Fuzz {
     pub fn run(&self, reporter: &mut Reporter) {
+        if let Err(fault) = Settings::check() {
+            return reporter.fault(&fault);
+        }
         let seconds = self.seconds.or(self.programs.is_none().then_some(60.0));
         let limit = seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
         let (started, fuzzer) = (Instant::now(), Fuzzer::default());

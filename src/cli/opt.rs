@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::run::no_such_function;
-use crate::optimize::{self, By, Improved, Request, RuleBook, Sizes, Step};
+use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
 use crate::report::Reporter;
 
@@ -150,10 +150,12 @@ impl Opt {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
             let Some((function, choice)) = function else { continue };
-            let improved = self
-                .function(&function, &book, &checker, reporter)
-                .and_then(|improved| self.certify(module, at, &choice, &function, &improved, &book));
-            found.extend(improved.err());
+            let improved = self.function(&function, &book, &checker, reporter);
+            let certified = improved.and_then(|improved| match improved {
+                Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
+                None => Ok(()),
+            });
+            found.extend(certified.err());
         }
         found
     }
@@ -194,7 +196,7 @@ impl Opt {
         book: &RuleBook,
         checker: &Checker,
         reporter: &mut Reporter,
-    ) -> Result<Improved, Diagnostic> {
+    ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
@@ -208,11 +210,18 @@ impl Opt {
             samples: self.effort.samples(),
             seed: self.effort.seed(),
         };
-        let improved =
-            optimize::optimize(function, book, &sizes, &request, checker, &mut book.proved(checker))
-                .map_err(|failed| not_equal(function, &failed.to_string()))?;
-        self.show(&improved, &sizes, book, reporter);
-        Ok(improved)
+        let proved = &mut book.proved(checker);
+        match optimize::optimize(function, book, &sizes, &request, checker, proved) {
+            Err(Failed::Unused) => {
+                reporter.text(&format!("\n# {}: left as it is: {}", function.name, Failed::Unused));
+                Ok(None)
+            }
+            Err(failed) => Err(not_equal(function, &failed.to_string())),
+            Ok(improved) => {
+                self.show(&improved, &sizes, book, reporter);
+                Ok(Some(improved))
+            }
+        }
     }
 
     /// Writes the certificate, where one is asked for.

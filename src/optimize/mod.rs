@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use rtv_egraph::{Limits, Optimized, Rules, Settings};
-use rtv_proofs::derived::{Agreement, Place, Proved, Refused, compare};
+use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
+use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
@@ -144,8 +144,10 @@ pub struct Improved {
     pub left_out: Vec<(Arc<str>, String)>,
 }
 
-/// Why there is no result: always a fault of rtv, or of a rule.
+/// Why there is no result: but for the first a fault of rtv, or of a rule.
 pub enum Failed {
+    /// The function computes a value that it does not use and that may fail: nothing put in its place would.
+    Unused,
     /// A rule, by name, that makes two terms one whose values or types differ.
     Rule(Arc<str>),
     Types(String),
@@ -160,6 +162,7 @@ pub enum Failed {
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failed::Unused => f.write_str("it computes a value that it does not use, and that may fail"),
             Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
             Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
             Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
@@ -210,7 +213,8 @@ pub fn optimize(
                 given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
                 given
             };
-            search(function, &mut rules, sizes, request, checker)
+            let found = search(function, &mut rules, sizes, request, checker, false);
+            with_fewest_rules(function, found, sizes, request, checker)
         };
         if let Some(wrong) = found.wrong {
             return Err(Failed::Rule(found.rules[wrong].name.clone()));
@@ -241,6 +245,7 @@ pub fn optimize(
                 let steps = steps::of(&found);
                 return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
             }
+            Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
             Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
                 left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
             }
@@ -255,8 +260,38 @@ pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker
     let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
     let request = Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 0, seed: 0 };
     let wanted = wanted(function, upto);
-    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker);
+    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker, false);
     found.fired.iter().map(|(rule, times)| (found.rules[*rule].name.clone(), *times)).collect()
+}
+
+/// The same result, by a search with the rules of its derivation alone, less those without which it is as cheap.
+fn with_fewest_rules(
+    function: &Function,
+    found: Optimized,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+) -> Optimized {
+    let named = |rule: &Rule| found.derivation.applications.iter().any(|a| a.rule == rule.name);
+    let mut rules: Vec<Rule> = found.rules.iter().filter(|rule| named(rule)).cloned().collect();
+    let again = |rules: &[Rule], short| {
+        let mut given = rules.to_vec();
+        search(function, &mut |_| std::mem::take(&mut given), sizes, request, checker, short)
+    };
+    let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
+    for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
+        let fewer: Vec<Rule> = rules.iter().filter(|rule| rule.name != name).cloned().collect();
+        if as_cheap(&again(&fewer, false)) {
+            rules = fewer;
+        }
+    }
+    let last = again(&rules, true);
+    if found.wrong.is_some() || found.clash.is_some() || !as_cheap(&last) {
+        return found;
+    }
+    let Optimized { body, derivation, definitions, after, .. } = last;
+    // The steps name rules by their places in the first search.
+    Optimized { body, derivation, definitions, after, ..found }
 }
 
 fn search(
@@ -265,6 +300,7 @@ fn search(
     sizes: &Sizes,
     request: &Request<'_>,
     checker: &Checker,
+    short: bool,
 ) -> Optimized {
     let settings = Settings {
         upto: request.upto,
@@ -273,6 +309,7 @@ fn search(
         out_of_time: request.out_of_time,
         sizes: &|sym| sizes.get(sym).map_or(1.0, |n| *n as f64),
         fingerprints: cfg!(debug_assertions),
+        short,
         price: &|body| cost(function, body, sizes).map(|cost| cost.total()),
     };
     rtv_egraph::optimize(function, rules, &settings)

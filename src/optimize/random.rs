@@ -8,7 +8,7 @@ use rtv_proofs::{Checker, Module, program};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::program::Mode;
 
-use super::{Request, RuleBook, optimize, sizes};
+use super::{Failed, Request, RuleBook, optimize, sizes};
 use crate::conform::fuzz::Program;
 
 /// Terms in the graph of one program.
@@ -50,7 +50,10 @@ impl<'b> Optimizing<'b> {
             let limits = Limits { nodes: NODES, ..Limits::default() };
             let request = Request { upto, limits, out_of_time: &|| false, samples: SAMPLES, seed: 0 };
             let found = optimize(&function, self.book, &sizes, &request, self.checker, &mut self.proved);
-            let improved = found.map_err(|failed| format!("up to {upto}: {failed}"))?;
+            let improved = match found {
+                Err(Failed::Unused) => return Ok(()),
+                other => other.map_err(|failed| format!("up to {upto}: {failed}"))?,
+            };
             *self.changed.entry(upto.name()).or_default() += u64::from(!improved.steps.is_empty());
         }
         Ok(())

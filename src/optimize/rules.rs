@@ -46,6 +46,8 @@ pub struct Stated {
     pub place: String,
     /// The mode in which the ledger knows it; empty where it does not.
     pub mode: &'static str,
+    /// Floats of ordinary numbers make NaNs of one side alone.
+    pub fragile: bool,
     pub standing: Standing,
     /// The operators that each side surely applies.
     surely: [BTreeSet<String>; 2],
@@ -145,10 +147,10 @@ impl RuleBook {
                 Some(line) => Standing::Not(line.verdict_word().to_string()),
                 None => Standing::NotInLedger,
             };
-            let mode = line.map_or("", Line::mode);
+            let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
             let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
             let surely = surely_applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, mode, standing, surely, both_ways });
+            self.stated.push(Stated { file, at, name, place, mode, fragile, standing, surely, both_ways });
         }
         self.files.push(module);
     }
@@ -210,9 +212,11 @@ impl RuleBook {
         (&self.files[stated.file], stated.at)
     }
 
-    /// Gives the proved rules within a mode that may stand where operators are applied, each once.
+    /// Gives the proved rules within a mode that may stand where operators are applied, each once; none of those
+    /// that are fragile.
     pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
-        let mut open: Vec<&Stated> = self.stated.iter().filter(|s| s.standing == Standing::Proved).collect();
+        let usable = |stated: &&Stated| stated.standing == Standing::Proved && !stated.fragile;
+        let mut open: Vec<&Stated> = self.stated.iter().filter(usable).collect();
         move |operators| {
             let (now, later): (Vec<&Stated>, Vec<&Stated>) =
                 open.iter().partition(|stated| stated.may_stand(operators));

@@ -27,4 +27,5 @@ mod samples;
 mod scalars;
 mod tidy;
 mod verbs;
+mod whole;
 mod workers;
