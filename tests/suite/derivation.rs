@@ -80,22 +80,23 @@ fn all_parts(term: &Term) -> Vec<Term> {
 #[test]
 fn a_function_in_operator_form_has_the_bits_of_the_function() {
     let (mut compared, mut dropping) = (0, Vec::new());
-    for function in functions() {
+    let all = functions();
+    for function in &all {
         let form = operator_form(&function.body, &mut Fresh::new(ABOVE));
         assert_eq!(form.term.ty(), function.body.ty(), "{}", function.name);
         if form.dropped {
             dropping.push(function.name.to_string());
             continue;
         }
-        match compare(&function, &form.term, Mode::Exact, 2, 5) {
+        match compare(function, &form.term, Mode::Exact, 2, 5) {
             Ok(agreed) => compared += agreed.compared,
             Err(found) => panic!("{}: {found:?}", function.name),
         }
     }
     println!("{compared} inputs");
     assert!(compared >= 3000, "{compared} inputs");
-    // Without axes nothing is padded, whatever is computed to pad with.
-    assert!(dropping.len() <= 2, "{dropping:?} drop a value");
+    // A `let` of a rule that one side does not use, a component of several: few do.
+    assert!(dropping.len() * 50 <= all.len(), "{dropping:?} of {} drop a value", all.len());
 }
 
 #[test]
