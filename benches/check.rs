@@ -71,6 +71,10 @@ fn doubling() -> String {
 
 fn main() {
     measure("rtv --version", &["--version"], 4 * RUNS);
+    // From the text to the first result: parsed, typed, planned and run. The bar is 20 ms.
+    let softmax =
+        ["run", "examples/softmax.rtl", "row_softmax", "--arg", "x=randn(8, 64)", "--backend", "cpu"];
+    measure("rtv run --backend cpu, softmax", &softmax, 4 * RUNS);
     measure("rtv check, one small file", &["check", "examples/first.rtl", "-q", "--no-cache"], RUNS);
     measure("rtv check examples", &["check", "examples", "-q", "--no-cache"], 3);
     measure("rtv check proofs", &["check", "proofs", "-q", "--no-cache"], 1);

@@ -36,6 +36,24 @@ impl Array {
         Ok(Array::over(&decl, Arc::new(memory)))
     }
 
+    /// As [`Array::from_bytes`], of bytes that somebody else wrote.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn from_foreign(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Array, TensorError> {
+        let array = Array::from_bytes(dtype, shape, bytes)?;
+        // SAFETY: the memory is new and holds as many bytes.
+        settle(dtype, unsafe { std::slice::from_raw_parts_mut(array.pointer(), bytes.len()) });
+        Ok(array)
+    }
+
+    /// The bytes as they are written to files: all NaNs are one.
+    pub fn settled_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.bytes().to_vec();
+        settle(self.dtype, &mut bytes);
+        bytes
+    }
+
     /// # Errors
     /// When an element is exact: it has no bytes.
     pub fn from_tensor(tensor: &Tensor) -> Result<Array, TensorError> {
@@ -59,6 +77,30 @@ impl Array {
 
     pub(crate) fn pointer(&self) -> *mut u8 {
         self.memory.pointer()
+    }
+}
+
+/// Makes any NaN the one NaN, and any bool 0 or 1: what tensors of the reference hold.
+fn settle(dtype: DType, bytes: &mut [u8]) {
+    /// The bits after the sign: above those of infinity is a NaN.
+    macro_rules! one_nan {
+        ($bits:ty, $infinity:expr, $nan:expr) => {
+            for element in bytes.chunks_exact_mut(size_of::<$bits>()) {
+                let mut own = [0; size_of::<$bits>()];
+                own.copy_from_slice(element);
+                if <$bits>::from_le_bytes(own) & (<$bits>::MAX >> 1) > $infinity {
+                    element.copy_from_slice(&<$bits>::to_le_bytes($nan));
+                }
+            }
+        };
+    }
+    match dtype {
+        DType::Bool => bytes.iter_mut().for_each(|byte| *byte = u8::from(*byte != 0)),
+        DType::F16 => one_nan!(u16, 0x7c00, 0x7e00),
+        DType::BF16 => one_nan!(u16, 0x7f80, 0x7fc0),
+        DType::F32 => one_nan!(u32, f32::INFINITY.to_bits(), f32::NAN.to_bits()),
+        DType::F64 => one_nan!(u64, f64::INFINITY.to_bits(), f64::NAN.to_bits()),
+        DType::U8 | DType::I8 | DType::I16 | DType::I32 | DType::I64 => {}
     }
 }
 

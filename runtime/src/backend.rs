@@ -6,10 +6,24 @@ use rtv_semantics::term::{Term, Var};
 use crate::array::Array;
 use crate::loops::ArrayDecl;
 
+/// How floats are computed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Floats {
+    /// Each operation rounds, so that the bits follow from the program.
+    #[default]
+    Strict,
+    /// A product may be rounded with the sum that it is added to.
+    Fast,
+}
+
 /// A way to run programs.
 pub trait Backend: Sync {
     /// The name on the command line.
     fn name(&self) -> &'static str;
+
+    fn floats(&self) -> Floats {
+        Floats::Strict
+    }
 
     /// Makes the program ready to run on arguments of these types.
     ///
@@ -25,6 +39,9 @@ pub trait Prepared: Send + Sync {
     /// # Errors
     /// Those of the program, of the class and with the words of the reference.
     fn run(&self, inputs: &[Array]) -> Result<Output, EvalError>;
+
+    /// Products that are rounded with the sum they are added to.
+    fn contracted(&self) -> usize;
 
     /// The kernels, for people to read.
     fn describe(&self) -> String;

@@ -16,6 +16,8 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::tensor::Tensor;
 
+use crate::array::Array;
+
 /// A file cannot be read.
 pub const UNREADABLE: Code = Code(801);
 /// A file cannot be written.
@@ -127,9 +129,14 @@ pub fn placeless(code: Code, fact: impl Into<String>) -> Diagnostic {
 /// Reads one tensor. `key` names it in an archive and may be left out when the archive
 /// holds one.
 pub fn read(path: &Path, key: Option<&str>) -> Result<Tensor, Diagnostic> {
+    read_array(path, key).map(|array| array.to_tensor())
+}
+
+/// As [`read`], as bytes.
+pub fn read_array(path: &Path, key: Option<&str>) -> Result<Array, Diagnostic> {
     let format = format_of(path)?;
     let bytes = read_bytes(path)?;
-    let tensor = match format {
+    let array = match format {
         Format::Npy => match key {
             Some(key) => Err(Flaw::Unsupported {
                 what: format!("one tensor without a name, not `{key}`"),
@@ -140,21 +147,30 @@ pub fn read(path: &Path, key: Option<&str>) -> Result<Tensor, Diagnostic> {
         Format::Npz => npz::decode(&bytes, key),
         Format::Safetensors => safetensors::decode(&bytes, key),
     };
-    tensor.map_err(|flaw| flaw.diagnostic(path))
+    array.map_err(|flaw| flaw.diagnostic(path))
 }
 
 /// Writes named tensors; `.npy` takes exactly one.
 pub fn write(path: &Path, tensors: &[(&str, &Tensor)]) -> Result<(), Diagnostic> {
+    let stored: Result<Vec<(&str, Array)>, Flaw> =
+        tensors.iter().map(|(name, tensor)| Ok((*name, array_of(tensor)?))).collect();
+    let stored = stored.map_err(|flaw| flaw.diagnostic(path))?;
+    let named: Vec<(&str, &Array)> = stored.iter().map(|(name, array)| (*name, array)).collect();
+    write_arrays(path, &named)
+}
+
+/// As [`write`], from bytes.
+pub fn write_arrays(path: &Path, arrays: &[(&str, &Array)]) -> Result<(), Diagnostic> {
     let bytes = match format_of(path)? {
-        Format::Npy => match tensors {
-            [(_, tensor)] => npy::encode(tensor),
+        Format::Npy => match arrays {
+            [(_, array)] => npy::encode(array),
             _ => Err(Flaw::Unsupported {
-                what: format!("room for one tensor, and there are {}", tensors.len()),
+                what: format!("room for one tensor, and there are {}", arrays.len()),
                 help: "write a .npz or .safetensors file",
             }),
         },
-        Format::Npz => npz::encode(tensors),
-        Format::Safetensors => safetensors::encode(tensors),
+        Format::Npz => npz::encode(arrays),
+        Format::Safetensors => safetensors::encode(arrays),
     };
     let bytes = bytes.map_err(|flaw| flaw.diagnostic(path))?;
     let written = File::create(path).and_then(|mut file| file.write_all(&bytes));
@@ -222,9 +238,9 @@ fn width(dtype: DType) -> usize {
     dtype.bits().div_ceil(8) as usize
 }
 
-/// Row-major little-endian bytes of a tensor of the IEEE domain.
-fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
-    tensor.to_le_bytes().map_err(|_| Flaw::Unsupported {
+/// A tensor of the IEEE domain as bytes.
+fn array_of(tensor: &Tensor) -> Result<Array, Flaw> {
+    Array::from_tensor(tensor).map_err(|_| Flaw::Unsupported {
         what: "IEEE values only, and the result is exact".into(),
         help: "evaluate without `--exact` to write a file",
     })
@@ -232,7 +248,7 @@ fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
 
 /// A tensor of little-endian bytes in row-major order, after the check that they are
 /// exactly those of the shape.
-fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Tensor, Flaw> {
+fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Array, Flaw> {
     let want = numel(shape).map_err(Flaw::TooLarge)? * width(dtype);
     if want != bytes.len() {
         let have = bytes.len();
@@ -240,7 +256,7 @@ fn from_bytes(dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<Tensor, Fla
             "{dtype} of shape {shape:?} needs {want} bytes of data, there are {have}"
         )));
     }
-    Tensor::from_le_bytes(dtype, shape, bytes).map_err(|why| Flaw::corrupt(why.to_string()))
+    Array::from_foreign(dtype, shape, bytes).map_err(|why| Flaw::corrupt(why.to_string()))
 }
 
 #[cfg(test)]

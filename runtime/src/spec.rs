@@ -11,9 +11,11 @@ use std::path::PathBuf;
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Value, cast};
-use rtv_semantics::tensor::Tensor;
+use rtv_semantics::tensor::{Tensor, TensorError};
 
+use crate::array::Array;
 use crate::io::{self, Format, placeless, quoted};
+use crate::loops::ArrayDecl;
 use crate::random::Stream;
 
 pub use generator::Generator;
@@ -49,6 +51,39 @@ pub struct Setting {
     pub stream: Stream,
 }
 
+/// The value of an argument.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// As bytes: what a file held.
+    Array(Array),
+    Tensor(Tensor),
+}
+
+impl Input {
+    pub fn decl(&self) -> ArrayDecl {
+        match self {
+            Input::Array(array) => array.decl(),
+            Input::Tensor(tensor) => ArrayDecl { dtype: tensor.dtype, shape: tensor.shape().to_vec() },
+        }
+    }
+
+    pub fn into_tensor(self) -> Tensor {
+        match self {
+            Input::Array(array) => array.to_tensor(),
+            Input::Tensor(tensor) => tensor,
+        }
+    }
+
+    /// # Errors
+    /// When an element is exact: it has no bytes.
+    pub fn into_array(self) -> Result<Array, TensorError> {
+        match self {
+            Input::Array(array) => Ok(array),
+            Input::Tensor(tensor) => Array::from_tensor(&tensor),
+        }
+    }
+}
+
 impl Argument {
     /// Reads `NAME=VALUE`, where VALUE is a tensor file with `:KEY` for archives, a
     /// literal, or a generator call with `:SEED`; `@DTYPE` may follow each.
@@ -77,10 +112,30 @@ impl Argument {
         Ok(Argument { name: name.to_string(), source, dtype })
     }
 
+    /// What this argument stands for; a file is read as bytes where they are all that is
+    /// asked for.
+    pub fn input(&self, setting: &Setting) -> Result<Input, Diagnostic> {
+        match &self.source {
+            Source::File { path, key } if setting.domain == Domain::Ieee => {
+                let array = io::read_array(path, key.as_deref())?;
+                if self.dtype.is_none_or(|dtype| dtype == array.dtype) {
+                    return Ok(Input::Array(array));
+                }
+                let tensor = convert(array.to_tensor(), self.dtype, setting.domain);
+                tensor.map(Input::Tensor).map_err(|why| self.explain(why))
+            }
+            _ => self.tensor(setting).map(Input::Tensor),
+        }
+    }
+
+    fn explain(&self, why: String) -> Diagnostic {
+        bad(format!("the argument `{}`: {why}", self.name))
+    }
+
     /// The tensor this argument stands for.
     pub fn tensor(&self, setting: &Setting) -> Result<Tensor, Diagnostic> {
         let wanted = self.dtype.or(setting.dtype);
-        let explain = |why: String| bad(format!("the argument `{}`: {why}", self.name));
+        let explain = |why: String| self.explain(why);
         match &self.source {
             Source::File { path, key } => {
                 let tensor = io::read(path, key.as_deref())?;

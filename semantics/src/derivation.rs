@@ -262,10 +262,12 @@ fn bound(params: &[(Var, Type)], args: Vec<Term>) -> Values {
     Values(params.iter().map(|(var, _)| var.clone()).zip(args).collect())
 }
 
-/// Whether a value is there without being computed, so that nothing can fail.
+/// Whether a value is there without being computed, so that nothing can fail. An integer may be one
+/// that its dtype does not hold.
 fn is_at_hand(term: &Term) -> bool {
     match term.form() {
-        Form::Var(_) | Form::Size(_) => true,
+        Form::Var(_) => true,
+        Form::Lit(_) => !term.dtype().is_int(),
         Form::Call(Fun::Item(_), args) => is_at_hand(&args[0]),
         _ => false,
     }

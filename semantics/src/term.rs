@@ -11,6 +11,7 @@
 //! declared monoid elements of it; the two branches of an `if` have one type; a scalar call
 //! obeys its row's signature.
 
+use crate::alpha::alpha_eq;
 use crate::cancel::checkpoint;
 use crate::diag::Span;
 use crate::dtype::DType;
@@ -404,6 +405,17 @@ impl Term {
             Cond::And(parts) => chain(Scalar::LogicalAnd, parts),
             Cond::Or(parts) => chain(Scalar::LogicalOr, parts),
         }
+    }
+
+    /// Whether this is `if i < 0 { i + extent } else { i }`: an index of data that counts from
+    /// the end where it is negative.
+    pub fn counts_from_end(&self) -> bool {
+        let Form::If(cond, then, given) = self.form() else { return false };
+        let of = |term: &Term, wanted: Scalar| match term.form() {
+            Form::Call(Fun::Scalar(fun), args) => *fun == wanted && alpha_eq(&args[0], given),
+            _ => false,
+        };
+        of(cond, Scalar::Lt) && of(then, Scalar::Add)
     }
 
     /// The condition on sizes that a boolean scalar is, if it is one.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rtv_runtime::cpu::Cpu;
+use rtv_runtime::cpu::{Cpu, FastCpu, Settings};
 use rtv_runtime::io::placeless;
 use rtv_semantics::diag::Code;
+use rtv_semantics::eval::codes;
 
 use crate::conform::golden::{Exception, exceptions, records};
 use crate::conform::{External, Matrix, Ours, Suite, library};
@@ -19,9 +20,13 @@ const NO_CASES: Code = Code(828);
 
 #[derive(Args)]
 pub struct Conform {
-    /// The backends to run, with commas between them
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Name::Ref, Name::Cpu])]
+    /// The backends to run, with commas between them; all of them where none is named
+    #[arg(long, value_enum, value_delimiter = ',')]
     backend: Vec<Name>,
+    /// Let backends round a product with the sum it is added to, and allow for that; the
+    /// reference evaluator does not do it
+    #[arg(long, conflicts_with = "external")]
+    fast: bool,
     /// A program that speaks the line protocol, with its arguments, instead of backends
     #[arg(long, value_name = "COMMAND", conflicts_with = "backend")]
     external: Option<String>,
@@ -57,6 +62,13 @@ impl Conform {
             let fact = format!("no case is about `{}`", self.only.as_deref().unwrap_or("*"));
             return reporter.fault(&placeless(NO_CASES, fact));
         }
+        if let (None, Err(fault)) = (&self.external, Settings::check()) {
+            return reporter.fault(&fault);
+        }
+        if self.fast && self.backend.contains(&Name::Ref) {
+            let fault = placeless(codes::BACKEND, "the reference evaluator rounds each operation");
+            return reporter.fault(&fault.help("`--fast` goes with `--backend cpu`"));
+        }
         let mut matrix = Matrix::default();
         match &self.external {
             Some(command) => match External::start(command, self.patience()) {
@@ -67,10 +79,11 @@ impl Conform {
                 Err(fault) => return reporter.fault(&fault),
             },
             None => {
-                for name in &self.backend {
-                    let mut subject = match name {
-                        Name::Ref => Ours::reference(),
-                        Name::Cpu => Ours::backend(&Cpu),
+                for name in self.backends() {
+                    let mut subject = match (name, self.fast) {
+                        (Name::Ref, _) => Ours::reference(),
+                        (Name::Cpu, false) => Ours::backend(&Cpu),
+                        (Name::Cpu, true) => Ours::backend(&FastCpu),
                     };
                     matrix.run(&suite.cases, &mut subject);
                 }
@@ -82,12 +95,25 @@ impl Conform {
         reporter.conformance(&suite, &matrix);
     }
 
+    fn backends(&self) -> Vec<Name> {
+        match (self.backend.is_empty(), self.fast) {
+            (false, _) => self.backend.clone(),
+            (true, false) => vec![Name::Ref, Name::Cpu],
+            (true, true) => vec![Name::Cpu],
+        }
+    }
+
     /// The records of PyTorch, what is known to fail, and the choice of operators.
     fn complete(&self, suite: &mut Suite) -> Result<(), String> {
         let beside = Path::new("tests/golden");
         let beside = beside.join("schemas.tsv").is_file().then_some(beside);
-        if let Some(folder) = self.records.as_deref().or(beside) {
-            suite.extend(records(folder)?);
+        match self.records.as_deref().or(beside) {
+            Some(folder) => suite.extend(records(folder)?),
+            None => {
+                let without =
+                    "without the results of PyTorch: there is no folder tests/golden here, and no --records";
+                suite.without = Some(format!("{without}; these are the tests of the operators"));
+            }
         }
         if let Some(pattern) = &self.only {
             suite.only(pattern);

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::run::no_such_function;
-use crate::optimize::{self, By, Improved, Request, RuleBook, Sizes, Step};
+use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
 use crate::report::Reporter;
 
@@ -194,7 +194,7 @@ impl Opt {
         book: &RuleBook,
         checker: &Checker,
         reporter: &mut Reporter,
-    ) -> Result<Improved, Diagnostic> {
+    ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
@@ -208,8 +208,9 @@ impl Opt {
             samples: self.effort.samples(),
             seed: self.effort.seed(),
         };
-        let improved = optimize::optimize(function, book, &sizes, &request, checker)
-            .map_err(|failed| not_equal(function, &failed.to_string()))?;
+        let improved =
+            optimize::optimize(function, book, &sizes, &request, checker, &mut book.proved(checker))
+                .map_err(|failed| not_equal(function, &failed.to_string()))?;
         self.show(&improved, &sizes, book, reporter);
         Ok(improved)
     }
@@ -246,8 +247,9 @@ impl Opt {
         match self.emit {
             Emit::Rtl => {
                 let about = self.about(improved, sizes, book);
-                about.iter().for_each(|line| reporter.text(&format!("# {line}").trim_end().to_string()));
-                reporter.text(&text);
+                reporter.text("");
+                about.iter().for_each(|line| reporter.text(&format!("# {line}")));
+                reporter.text(text.trim_end());
             }
             Emit::Core => reporter.text(&text),
             Emit::Json => reporter.row("optimized", &self.row(improved, sizes, text), None),
@@ -257,9 +259,9 @@ impl Opt {
 
     /// What was done, in lines.
     fn about(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook) -> Vec<String> {
-        let Improved { function, found, steps, agreement, left_out } = improved;
+        let Improved { function, found, steps, agreement, apart, left_out } = improved;
         let at = sizes_text(sizes);
-        let mut lines = vec![String::new()];
+        let mut lines = Vec::new();
         if steps.is_empty() {
             lines.push(format!("{}: no rule makes it cheaper{at}", function.name));
             lines.extend(nearest(found));
@@ -270,10 +272,7 @@ impl Opt {
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
-            lines.push(format!(
-                "the derivation was checked; source and result agree on {} random inputs",
-                agreement.compared
-            ));
+            lines.push(format!("the derivation was checked; {}", beside(agreement.compared, *apart)));
         }
         if found.ended != Ended::Saturated {
             lines.push(format!("the search ended at its limit of {}", ended(found.ended)));
@@ -321,6 +320,15 @@ fn asked(texts: &[String]) -> Result<BTreeMap<String, i64>, Diagnostic> {
         placeless(BAD_SIZE, format!("`{text}` does not say a size")).help("for example `--size N=1024`")
     };
     texts.iter().map(|text| size(text).ok_or_else(|| fault(text))).collect()
+}
+
+/// What running source and result said.
+fn beside(compared: u64, apart: Option<f64>) -> String {
+    match (compared, apart) {
+        (0, None) => "source and result were not run, they are too large".to_string(),
+        (0, Some(apart)) => format!("source and result are {apart:.0e} apart on a random input"),
+        _ => format!("source and result agree on {compared} random inputs"),
+    }
 }
 
 fn not_equal(function: &Function, why: &str) -> Diagnostic {

@@ -54,15 +54,24 @@ struct Found {
 /// A claim that is proved, or a certificate on its own, and what became of it.
 struct LookedAt {
     name: String,
-    /// The claim's file and place in it.
-    place: Option<(usize, usize)>,
+    what: What,
     /// Nothing for what is proved without a certificate.
     worth: Option<Worth>,
 }
 
+/// What a certificate is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum What {
+    /// A claim, whose steps are there alone.
+    Steps,
+    Optimization,
+    /// The claim at a place of a file.
+    Claim(usize, usize),
+}
+
 impl Found {
-    fn add(&mut self, name: &str, place: Option<(usize, usize)>, worth: Option<Worth>) {
-        self.looked_at.push(LookedAt { name: name.to_string(), place, worth });
+    fn add(&mut self, name: &str, what: What, worth: Option<Worth>) {
+        self.looked_at.push(LookedAt { name: name.to_string(), what, worth });
     }
 }
 
@@ -133,24 +142,24 @@ impl VerifyCert {
 
     /// Steps alone: what they are about is not looked at, unless they say where it is.
     fn alone(&self, path: &Path, found: &mut Found) {
-        let name = path.display().to_string();
-        let worth = match fs::read_to_string(path) {
-            Err(why) => Worth::Rejected(reason(&why)),
+        let (checker, mut second) = (self.checker(), self.second());
+        let (what, worth) = match fs::read_to_string(path) {
+            Err(why) => (What::Steps, Worth::Rejected(reason(&why))),
             Ok(text) if derived::Certificate::begins(&text) => {
-                let (checker, limits, mut second) = (self.checker(), self.effort.limits(), self.second());
-                derivation::checked(&text, &checker, &limits, second.as_mut())
-                    .map_or_else(Worth::Rejected, Worth::Accepted)
+                let checked = derivation::checked(&text, &checker, &self.effort.limits(), second.as_mut());
+                (What::Optimization, checked.map_or_else(Worth::Rejected, Worth::Accepted))
             }
-            Ok(text) => match Certificate::read(&text) {
-                Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
-                Ok(certificate) => {
-                    let mut second = self.second();
-                    let checker = self.checker();
-                    checker.steps_of(&certificate, second.as_mut().map(|second| second as _))
-                }
-            },
+            Ok(text) => {
+                let worth = match Certificate::read(&text) {
+                    Err(line) => Worth::Rejected(format!("line {line} cannot be read")),
+                    Ok(certificate) => {
+                        checker.steps_of(&certificate, second.as_mut().map(|second| second as _))
+                    }
+                };
+                (What::Steps, worth)
+            }
         };
-        found.add(&name, None, Some(worth));
+        found.add(&path.display().to_string(), what, Some(worth));
     }
 
     /// Every certificate that the ledgers name, side by side.
@@ -185,7 +194,7 @@ impl VerifyCert {
                         }
                     }),
                 };
-                found.lock().unwrap_or_else(PoisonError::into_inner).add(&name, Some((file, at)), worth);
+                found.lock().unwrap_or_else(PoisonError::into_inner).add(&name, What::Claim(file, at), worth);
             }
         };
         thread::scope(|scope| {
@@ -206,11 +215,14 @@ impl VerifyCert {
     }
 
     fn report(&self, mut found: Found, modules: &[Module], sources: &SourceMap, reporter: &mut Reporter) {
-        found.looked_at.sort_by(|a, b| (&a.name, a.place).cmp(&(&b.name, b.place)));
+        found.looked_at.sort_by(|a, b| (&a.name, a.what).cmp(&(&b.name, b.what)));
         let mut sums = Sums { not_in_ledger: found.absent, ..Sums::default() };
         let mut said = Tally::default();
-        for LookedAt { name, place, worth } in &found.looked_at {
-            let span = place.map(|(file, at)| modules[file].items[at].span);
+        for LookedAt { name, what, worth } in &found.looked_at {
+            let span = match what {
+                What::Claim(file, at) => Some(modules[*file].items[*at].span),
+                What::Steps | What::Optimization => None,
+            };
             let file = span.and_then(|span| sources.place(span)).map(|place| place.file);
             let row = |verdict, why, questions| Row { name, file: file.clone(), verdict, why, questions };
             match worth {
@@ -231,7 +243,7 @@ impl VerifyCert {
                 Some(Worth::Rejected(why)) => {
                     sums.rejected += 1;
                     reporter.row("certificate", &row("rejected", Some(why), 0), None);
-                    reporter.diagnostic(sources, &rejected(name, span, why));
+                    reporter.diagnostic(sources, &rejected(name, *what, span, why));
                 }
             }
         }
@@ -258,9 +270,14 @@ impl Sums {
     }
 }
 
-fn rejected(name: &str, span: Option<Span>, why: &str) -> Diagnostic {
+fn rejected(name: &str, what: What, span: Option<Span>, why: &str) -> Diagnostic {
     let fact = format!("the certificate of `{name}` is not accepted: {why}");
-    let help = "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate";
+    let help = match what {
+        What::Optimization => "the program that it is about, and the rules, are to be as they were",
+        What::Steps | What::Claim(..) => {
+            "`rtv check FILE --update-ledger` proves the claim anew and writes its certificate"
+        }
+    };
     let fault = match span {
         Some(span) => Diagnostic::error(REJECTED, span, fact),
         None => placeless(REJECTED, fact),

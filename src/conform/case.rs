@@ -22,6 +22,8 @@ pub struct Case {
     pub stated: Grade,
     /// What the operator allows a backend that is not the reference.
     pub allowed: Grade,
+    /// What it allows one that contracts.
+    pub contracted: Grade,
     /// Why the language differs here from the source of the case, if it does.
     pub excepted: Option<String>,
 }
@@ -59,6 +61,8 @@ pub enum Expected {
 pub struct Suite {
     pub cases: Vec<Case>,
     pub left_out: BTreeMap<String, usize>,
+    /// What the suite is without, as a sentence.
+    pub without: Option<String>,
 }
 
 impl Suite {

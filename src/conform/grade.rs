@@ -63,6 +63,18 @@ impl Grade {
         Grade { any_zero, ..grade }
     }
 
+    /// What is left open beside that where products are rounded with their sums: nothing
+    /// where there are no two operations. Where a sum cancels, the rounding of a product that
+    /// is not made may be all of the result.
+    pub fn contracted<'t>(term: &Term, dtype: DType, inputs: impl IntoIterator<Item = &'t Tensor>) -> Grade {
+        let mut found = Rounding::default();
+        found.visit(term);
+        if !dtype.is_float() || found.products == 0 || found.roundings == found.products {
+            return Grade::EXACT;
+        }
+        Grade { ulp: LEAST_ULP, ..Grade::accumulated(dtype, inputs) }
+    }
+
     /// Whatever one of the two allows.
     pub fn or(self, other: Grade) -> Grade {
         Grade {
@@ -103,8 +115,9 @@ struct Rounding {
     elementary: Vec<Scalar>,
     /// Whether floats are summed or multiplied over an axis.
     folds: bool,
-    /// Arithmetic on floats beside that.
+    /// Arithmetic on floats beside that, and the products in it.
     roundings: usize,
+    products: usize,
     any_zero: bool,
     seen: HashSet<usize>,
 }
@@ -136,6 +149,7 @@ impl Rounding {
             }
         } else if matches!(fun, Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Div) {
             self.roundings += 1;
+            self.products += usize::from(fun == Scalar::Mul);
         }
     }
 }

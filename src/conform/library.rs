@@ -12,7 +12,7 @@ use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::Term;
 
 use super::matrix::judge;
-use super::{Case, Expected, Grade, Ours, Question, Suite};
+use super::{Case, Expected, Grade, Ours, Question, Room, Suite};
 
 /// Calls that the arguments of an assertion may mean, at most.
 const MAX_READINGS: usize = 256;
@@ -91,10 +91,12 @@ impl Block<'_> {
             expected: expected.clone(),
             stated,
             allowed: Grade::EXACT,
+            contracted: Grade::EXACT,
             excepted: None,
         });
         let first = cases.next().ok_or("an argument is no value outside the language")?;
-        let means = |case: &Case| judge(case, &self.reference.ask(&case.question), true).contracts.passed();
+        let means =
+            |case: &Case| judge(case, &self.reference.ask(&case.question), Room::Stated).contracts.passed();
         let meant = if means(&first) { Some(first.clone()) } else { cases.find(means) };
         match meant {
             Some(case) => Ok(with_grade(case, self.reference)),
@@ -214,6 +216,7 @@ pub fn with_grade(mut case: Case, reference: &Ours) -> Case {
         (wanted.iter().map(|t| t.dtype).find(|d| d.is_float()), reference.elaborate(&case.question))
     {
         case.allowed = Grade::of(&call.term, dtype, case.question.tensors());
+        case.contracted = Grade::contracted(&call.term, dtype, case.question.tensors());
     }
     case
 }

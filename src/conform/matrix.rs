@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rtv_semantics::tensor::Tensor;
 
-use super::{Answer, Case, Expected, Grade, Subject};
+use super::{Answer, Case, Expected, Grade, Room, Subject};
 
 /// What of an answer is held against a case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,9 +57,13 @@ pub struct Verdict {
 
 /// Holds an answer against a case; `strictly` without what the operator allows beyond the
 /// words of the case.
-pub fn judge(case: &Case, answer: &Answer, strictly: bool) -> Verdict {
+pub fn judge(case: &Case, answer: &Answer, room: Room) -> Verdict {
     let mut verdict = Verdict { contracts: Contracts::default(), why: String::new() };
-    let grade = if strictly { case.stated } else { case.stated.or(case.allowed) };
+    let grade = match room {
+        Room::Stated => case.stated,
+        Room::Operator => case.stated.or(case.allowed),
+        Room::Contracted => case.stated.or(case.allowed).or(case.contracted),
+    };
     match (&case.expected, answer) {
         (Expected::Error(want), Answer::Error { class, message }) => {
             let met = want.is_none_or(|want| want == *class);
@@ -165,7 +169,7 @@ impl Matrix {
         let mut column = Column { name: subject.name().to_string(), ..Column::default() };
         for case in cases {
             let answer = subject.answer(&case.question);
-            column.count(case, &answer, subject.is_reference());
+            column.count(case, &answer, subject.room());
         }
         self.columns.push(column);
     }
@@ -179,13 +183,14 @@ impl Matrix {
 }
 
 impl Column {
-    fn count(&mut self, case: &Case, answer: &Answer, strictly: bool) {
+    fn count(&mut self, case: &Case, answer: &Answer, room: Room) {
         if let Answer::Unsupported(why) = answer {
             *self.skipped.entry(why.clone()).or_default() += 1;
             return;
         }
         // What is listed as failing fails by the words of its source.
-        let verdict = judge(case, answer, strictly || case.excepted.is_some());
+        let room = if case.excepted.is_some() { Room::Stated } else { room };
+        let verdict = judge(case, answer, room);
         let (passed, why) = match (&case.excepted, verdict.contracts.passed()) {
             (Some(reason), false) => {
                 *self.excepted.entry(reason.clone()).or_default() += 1;

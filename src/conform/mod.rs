@@ -20,4 +20,4 @@ pub use external::{External, UNANSWERED};
 pub use grade::Grade;
 pub use library::library;
 pub use matrix::{Column, Contract, Contracts, Failure, Matrix, Tally};
-pub use subject::{Answer, Ours, Subject};
+pub use subject::{Answer, Ours, Room, Subject};

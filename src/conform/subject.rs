@@ -7,7 +7,7 @@ use rtv_grammar::lower::{Defs, Given, Library, Lower, OuterCall, class_of};
 use rtv_grammar::parse;
 use rtv_grammar::prelude::Prelude;
 use rtv_runtime::array::Array;
-use rtv_runtime::backend::{Backend, Output};
+use rtv_runtime::backend::{Backend, Floats, Output};
 use rtv_runtime::protocol::{Argument, Call};
 use rtv_semantics::arith::Arith;
 use rtv_semantics::diag::{Code, Diagnostic, FileId, Span};
@@ -43,10 +43,21 @@ pub trait Subject {
 
     fn answer(&mut self, question: &Question) -> Answer;
 
-    /// Whether it is the reference, which has no room beyond what a case states.
-    fn is_reference(&self) -> bool {
-        false
+    /// How far its floats may be from what is expected.
+    fn room(&self) -> Room {
+        Room::Operator
     }
+}
+
+/// What room a subject has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Room {
+    /// None beyond what a case states: that of the reference.
+    Stated,
+    /// What the operator leaves open, too.
+    Operator,
+    /// What contraction changes, too.
+    Contracted,
 }
 
 /// A backend of rtv; `None` is the reference evaluator.
@@ -131,8 +142,12 @@ impl Subject for Ours {
         self.backend.map_or("ref", Backend::name)
     }
 
-    fn is_reference(&self) -> bool {
-        self.backend.is_none()
+    fn room(&self) -> Room {
+        match self.backend.map(Backend::floats) {
+            None => Room::Stated,
+            Some(Floats::Strict) => Room::Operator,
+            Some(Floats::Fast) => Room::Contracted,
+        }
     }
 
     fn answer(&mut self, question: &Question) -> Answer {

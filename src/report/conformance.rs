@@ -64,6 +64,9 @@ pub fn totals(suite: &Suite, matrix: &Matrix, verbose: bool, seconds: f64) -> St
     let left_out: usize = suite.left_out.values().sum();
     let cases = counted(suite.cases.len(), "case");
     let _ = writeln!(text, "\n  {cases} of {}, {left_out} left out", counted(operators, "operator"));
+    if let Some(without) = &suite.without {
+        let _ = writeln!(text, "  {without}");
+    }
     if verbose {
         reasons(&mut text, &suite.left_out);
     }
@@ -83,7 +86,10 @@ pub fn totals(suite: &Suite, matrix: &Matrix, verbose: bool, seconds: f64) -> St
             reasons(&mut text, &column.skipped);
         }
     }
-    let _ = writeln!(text, "  not compared yet: gradients, aliasing   {seconds:.1} s");
+    let _ = writeln!(
+        text,
+        "  not compared: gradients (R0590) and aliasing (R0390), which the language has not yet   {seconds:.1} s"
+    );
     text
 }
 
@@ -116,6 +122,8 @@ enum Line<'a> {
         excepted: &'a BTreeMap<String, usize>,
         not_done: &'a BTreeMap<String, usize>,
         left_out: &'a BTreeMap<String, usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        without: Option<&'a str>,
     },
 }
 
@@ -143,6 +151,7 @@ pub fn lines(suite: &Suite, matrix: &Matrix) -> Vec<String> {
             excepted: &column.excepted,
             not_done: &column.skipped,
             left_out: &suite.left_out,
+            without: suite.without.as_deref(),
         });
     }
     let text = |line: &Line<'_>| serde_json::to_string(line).expect("invariant: every key is a text");

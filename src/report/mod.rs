@@ -27,6 +27,7 @@ pub use claim::{Require, as_expected};
 pub use exit::Exit;
 pub use progress::Progress;
 pub use statistics::Counts;
+pub use text::counted;
 
 use crate::conform::{Matrix, Suite};
 use crate::project::SourceMap;
@@ -118,6 +119,13 @@ impl Reporter {
     pub fn text(&mut self, text: &str) {
         if self.format == Format::Text {
             self.out.line(text);
+        }
+    }
+
+    /// A line beside the result, for people.
+    pub fn note(&mut self, text: &str) {
+        if self.format == Format::Text && !self.quiet {
+            self.err.line(text);
         }
     }
 

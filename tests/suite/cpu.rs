@@ -5,7 +5,7 @@ use rtv::workloads;
 use rtv_grammar::lower::OuterCall;
 use rtv_proofs::Module;
 use rtv_runtime::array::Array;
-use rtv_runtime::backend::Output;
+use rtv_runtime::backend::{Floats, Output, Prepared as _};
 use rtv_runtime::cpu::{Pool, Program};
 use rtv_semantics::diag::FileId;
 use rtv_semantics::dtype::DType;
@@ -101,18 +101,21 @@ fn bytes_do_not_depend_on_threads() {
 fn bytes_do_not_depend_on_vectors() {
     let folder = Folder::new("cpu-vectors");
     folder.file("w.rtl", workloads::SOURCE);
-    let cases: [(&str, &[&str]); 5] = [
+    let cases: [(&str, &[&str]); 6] = [
         ("gelu_tanh", &["x=randn(3, 1100)"]),
         ("softmax_rows", &["x=randn(9, 1300)"]),
         ("colsum", &["x=randn(300, 70)"]),
         ("transpose_add", &["x=randn(40, 70)", "y=randn(70, 40):1"]),
         ("product", &["a=randn(30, 300)", "b=randn(300, 41):1"]),
+        ("layernorm", &["x=randn(5, 1100)", "g=randn(1100):1", "b=randn(1100):2"]),
     ];
     for (function, arguments) in cases {
         let mut found = Vec::new();
         for bits in ["0", "256", "512"] {
             let out = format!("{function}-{bits}.npy");
             let mut words = vec!["run", "w.rtl", function, "--backend", "cpu", "--out", &out];
+            // The last one where products are rounded with their sums.
+            words.extend((function == "layernorm").then_some("--fast"));
             arguments.iter().for_each(|argument| words.extend(["--arg", argument]));
             let run = folder.run_with(&words, &[("RTV_VECTORS", bits)]);
             assert_eq!(run.code, Some(0), "{function}: {}", run.err);
@@ -166,6 +169,57 @@ fn values_are_near_those_of_the_reference() {
         for (found, wanted) in found.iter().zip(tensors) {
             assert_near(function, &found.to_tensor(), wanted);
         }
+    }
+}
+
+/// A chain of products and sums, as the backend has it in both modes.
+#[test]
+fn contraction_is_asked_for_and_changes_nothing_else() {
+    const SOURCE: &str = "rtl 1.0
+fn f[N, T: float](x: T[N], y: T[N], z: T[N]) -> T[N] { return x * y + z }
+fn g[N, T: float](x: T[N], y: T[N], z: T[N]) -> T[N] { return z - x * y }
+fn h[N, T: float](x: T[N], y: T[N], z: T[N]) -> T[N] { return x * y - z }
+fn several[N, T: float](x: T[N], y: T[N], z: T[N]) -> T[N] { return (x * y) * (x * y + z) + x * y }
+";
+    let (module, _) = Module::new(FileId(0), rtv_grammar::parse(FileId(0), SOURCE));
+    let once = |x: f32, y: f32, z: f32, function: &str| match function {
+        "f" => x.mul_add(y, z),
+        "g" => (-x).mul_add(y, z),
+        _ => x.mul_add(y, -z),
+    };
+    let twice = |x: f32, y: f32, z: f32, function: &str| match function {
+        "f" => x * y + z,
+        "g" => z - x * y,
+        _ => x * y - z,
+    };
+    let floats = |array: &Array| -> Vec<f32> {
+        let elements = array.to_tensor();
+        elements.values().map(|x| x.as_float().expect("a float") as f32).collect()
+    };
+    for function in ["f", "g", "h"] {
+        let (call, arguments) = workloads::call(&module, function, &["f32 3000"; 3]);
+        let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+        let [x, y, z] = [0, 1, 2].map(|k| floats(&arguments[k]));
+        let mut all = Vec::new();
+        for (mode, count) in [(Floats::Strict, 0), (Floats::Fast, 1)] {
+            let program = Program::with(&call.term, &decls, mode).expect("the CPU takes the program");
+            assert_eq!(program.contracted(), count, "{function}");
+            let found = results(program.run_on(&arguments, Pool::global()).expect("it runs"));
+            let wanted = (0..x.len()).map(|k| match mode {
+                Floats::Strict => twice(x[k], y[k], z[k], function),
+                Floats::Fast => once(x[k], y[k], z[k], function),
+            });
+            assert_eq!(floats(&found[0]), wanted.collect::<Vec<f32>>(), "{function} {mode:?}");
+            all.push(found[0].bytes().to_vec());
+        }
+        assert_ne!(all[0], all[1], "{function}: contraction changes some bits");
+    }
+    // Of several, the product that has no other use; narrow floats round at each step.
+    for (function, shape, count) in [("several", "f32 9", 1), ("f", "bf16 9", 0), ("f", "f64 9", 1)] {
+        let (call, arguments) = workloads::call(&module, function, &[shape; 3]);
+        let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+        let program = Program::with(&call.term, &decls, Floats::Fast).expect("the CPU takes the program");
+        assert_eq!(program.contracted(), count, "{function} {shape}");
     }
 }
 

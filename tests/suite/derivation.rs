@@ -79,22 +79,23 @@ fn all_parts(term: &Term) -> Vec<Term> {
 
 #[test]
 fn a_function_in_operator_form_has_the_bits_of_the_function() {
-    let (mut compared, mut dropping) = (0, 0);
+    let (mut compared, mut dropping) = (0, Vec::new());
     for function in functions() {
         let form = operator_form(&function.body, &mut Fresh::new(ABOVE));
         assert_eq!(form.term.ty(), function.body.ty(), "{}", function.name);
         if form.dropped {
-            dropping += 1;
+            dropping.push(function.name.to_string());
             continue;
         }
-        match compare(&function, &form.term, Mode::Exact, 4, 5) {
+        match compare(&function, &form.term, Mode::Exact, 2, 5) {
             Ok(agreed) => compared += agreed.compared,
             Err(found) => panic!("{}: {found:?}", function.name),
         }
     }
-    println!("{compared} inputs; {dropping} programs drop a value");
+    println!("{compared} inputs");
     assert!(compared >= 3000, "{compared} inputs");
-    assert!(dropping <= 3, "{dropping} programs drop a value");
+    // Without axes nothing is padded, whatever is computed to pad with.
+    assert!(dropping.len() <= 2, "{dropping:?} drop a value");
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn the_body_of_an_operator_has_the_bits_of_its_call() {
             }
             // The call as a program of its own.
             let alone = Function { body: call, ..function.clone() };
-            match compare(&alone, &body.term, Mode::Exact, 2, 9) {
+            match compare(&alone, &body.term, Mode::Exact, 1, 9) {
                 Ok(agreed) => compared += agreed.compared,
                 Err(found) => panic!("{}: {found:?}", function.name),
             }

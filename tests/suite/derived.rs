@@ -14,7 +14,7 @@ use rtv_semantics::program::{Input, Mode};
 use rtv_semantics::types::Type;
 use rtv_smt::Budget;
 
-use crate::folder::{Folder, Run};
+use crate::folder::{Folder, Run, root};
 
 const TEXT: &str = "rtl 1.0
 fn twice[M, N, T: float](x: T[M, N + 1]) -> T[M, N + 1] { return exp(t(t(x))) }
@@ -22,11 +22,15 @@ rule transposed_twice[M, N, T: any](x: T[M, N]) { t(t(x)) => x }
 rule transposed_once[M, N, T: any](x: T[M, N]) requires M >= 1 { t(t(x)) => x }
 ";
 
-/// `exp(t(t(x))) = exp(x)`, by the first rule.
-fn certificate() -> Certificate {
+fn checker() -> Checker {
     let settings =
         Settings { stage: Stage::Proofs, seed: 0, samples: 20, budget: Budget::OBLIGATION, timeout: None };
-    let checker = Checker::start(settings).expect("the solver starts");
+    Checker::start(settings).expect("the solver starts")
+}
+
+/// `exp(t(t(x))) = exp(x)`, by the first rule.
+fn certificate() -> Certificate {
+    let checker = checker();
     let (module, _) = Module::new(FileId(0), parse(FileId(0), TEXT));
     let of = |name: &str| {
         let named = |item: &_| subject(item).is_some_and(|(known, _)| known == name);
@@ -73,13 +77,13 @@ fn project(name: &str) -> Folder {
 
 fn verified(folder: &Folder, text: &str) -> Run {
     folder.file("twice.cert", text);
-    folder.run(&["verify-cert", "twice.cert"])
+    folder.run(&["verify-cert", "twice.cert", "--format", "json"])
 }
 
 fn refused(folder: &Folder, text: &str, why: &str) {
     let run = verified(folder, text);
     assert_eq!(run.code, Some(2), "{why}: {}{}", run.out, run.err);
-    assert!(run.err.contains("R0825") && run.err.contains(why), "{why}: {}", run.err);
+    assert!(run.out.contains("R0825") && run.out.contains(why), "{why}: {}", run.out);
 }
 
 /// With the hash of what is before it.
@@ -97,7 +101,70 @@ fn the_certificate_of_an_optimization_is_checked_again() {
     assert_eq!(certificate_again(&text), text);
     let run = verified(&folder, &text);
     assert_eq!(run.code, Some(0), "{}{}", run.out, run.err);
-    assert!(run.out.contains("1 accepted, 0 rejected"), "{}", run.out);
+    assert!(run.out.contains("\"accepted\":1,\"rejected\":0"), "{}", run.out);
+}
+
+/// Products in another order, by a rule of the project and its ledger.
+#[test]
+fn rules_of_the_project_are_proved() {
+    let folder = Folder::new("derived-product");
+    let text = "rtl 1.0
+fn product[A, B, C, D](x: f32[A, B], y: f32[B, C], z: f32[C, D]) -> f32[A, D] { return x @ (y @ z) }
+";
+    folder.file("product.rtl", text);
+    let rules = root().join("proofs/rules/matmul.rtl");
+    let (program, _) = Module::new(FileId(0), parse(FileId(0), text));
+    let matmul = fs::read_to_string(&rules).expect("rules of the project");
+    let (matmul, _) = Module::new(FileId(0), parse(FileId(0), &matmul));
+    let of = |module: &Module, name: &str, file: &str| {
+        let named = |item: &_| subject(item).is_some_and(|(known, _)| known == name);
+        let at = module.items.iter().position(named).expect("an item of this name");
+        Subject { name: name.into(), file: file.into(), key: module.content_key(at) }
+    };
+    let source = checker().function(&program, 0, &[], None).expect("a function that types");
+    let shapes: Vec<_> = source
+        .params
+        .iter()
+        .filter_map(|param| match &param.input {
+            Input::Value(_, Type::Tensor(ty)) => Some(ty.shape.clone()),
+            _ => None,
+        })
+        .collect();
+    let term = |head, parts| Built { head, parts };
+    let side = |right, path| Head::Side { application: 0, right, path };
+    let derivation = Derivation {
+        terms: vec![
+            term(Head::Source(vec![0]), vec![]),
+            term(Head::Source(vec![1, 0]), vec![]),
+            term(Head::Source(vec![1, 1]), vec![]),
+            term(Head::Source(vec![1]), vec![1, 2]),
+            term(Head::Source(vec![]), vec![0, 3]),
+            term(side(true, vec![0]), vec![0, 1]),
+            term(side(true, vec![]), vec![5, 2]),
+        ],
+        applications: vec![Application {
+            rule: "matmul_associates".into(),
+            dtypes: vec![("T".into(), DType::F32)],
+            rank: None,
+            sizes: vec![
+                shapes[0][0].clone(),
+                shapes[0][1].clone(),
+                shapes[2][0].clone(),
+                shapes[2][1].clone(),
+            ],
+            values: vec![0, 1, 2],
+        }],
+        lines: vec![Line { left: 4, right: 6, why: Why::Rule { application: 0, forward: true } }],
+    };
+    let rule = of(&matmul, "matmul_associates", &rules.display().to_string());
+    let source_is = of(&program, "product", "product.rtl");
+    for (mode, code) in [(Mode::Real, 0), (Mode::Reassoc, 2)] {
+        let about = About { source: source_is.clone(), dtypes: vec![], rank: None, mode };
+        let certificate =
+            Certificate::of(about, [rule.clone()], &source, &derivation).expect("a certificate");
+        let run = verified(&folder, &certificate.write());
+        assert_eq!(run.code, Some(code), "{}{}", run.out, run.err);
+    }
 }
 
 fn certificate_again(text: &str) -> String {
@@ -155,7 +222,7 @@ fn forged_certificates_of_optimizations_are_refused() {
                 let run = verified(&folder, &forged);
                 match run.code {
                     Some(0) => accepted.push(lines[at].clone()),
-                    code => assert!(code == Some(2) && run.err.contains("R0825"), "{}", run.err),
+                    code => assert!(code == Some(2) && run.out.contains("R0825"), "{}", run.out),
                 }
             }
         }

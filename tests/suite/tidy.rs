@@ -38,7 +38,7 @@ const OUTSIDE_WORLD: [(&str, &[&str]); 5] = [
     ("std::net", &[]),
     ("std::process", &["smt/src/pool.rs", "smt/src/worker.rs"]),
     // How many threads, and how wide vectors.
-    ("std::env", &["runtime/src/cpu/mod.rs", "runtime/src/cpu/pool.rs"]),
+    ("std::env", &["runtime/src/cpu/settings.rs"]),
     // The time limit of a claim, and its duration in the report.
     (
         "std::time",

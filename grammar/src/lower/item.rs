@@ -16,7 +16,7 @@ use rtv_semantics::types::Type;
 use std::sync::Arc;
 
 /// What rank variables stand for in one elaboration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ranks {
     /// Any number of axes, taken as one.
     Opaque,

@@ -1,7 +1,7 @@
 //! Whether a rule may be applied, and to what.
 
-use super::Fault;
 use super::steps::Check;
+use super::{Fault, symbols_in};
 use crate::recheck::divisors;
 use rtv_semantics::derivation::{Application, operator_form};
 use rtv_semantics::entail::Cond;
@@ -55,7 +55,7 @@ impl Check<'_, '_> {
         let claim = claim.filter(|claim| matches!(claim.kind, ClaimKind::Rule | ClaimKind::Decomp));
         let claim = claim.ok_or_else(|| Fault::NotProved(rule.clone()))?;
         let moves = self.mode_of(&claim)?;
-        let subst = self.sizes_for(&claim.syms, sizes)?;
+        let subst = self.sizes_for(&claim, sizes)?;
         let facts: Vec<Cond> = claim.facts.iter().map(|fact| subst.cond(fact)).collect();
         if let Some(fact) = facts.iter().find(|fact| !self.follows(&[], fact)) {
             return Err(Fault::Requires(fact.clone()));
@@ -96,10 +96,14 @@ impl Check<'_, '_> {
         Ok(moves)
     }
 
-    /// The sizes for those that are open: made of symbols of the source, and natural numbers
-    /// where these are.
-    fn sizes_for(&mut self, open: &[Sym], sizes: &[Size]) -> Result<Subst, Fault> {
-        if open.len() != sizes.len() {
+    /// The sizes for those that are open, which are all: made of symbols of the source, and natural
+    /// numbers where these are.
+    fn sizes_for(&mut self, claim: &Claim, sizes: &[Size]) -> Result<Subst, Fault> {
+        let open = &claim.syms;
+        let conditions = claim.requires.iter().map(|require| &require.cond);
+        let terms = conditions.chain([&claim.lhs, &claim.rhs]);
+        let all = symbols_in(&claim.params, &claim.facts, terms);
+        if open.len() != sizes.len() || !all.iter().all(|sym| open.contains(sym)) {
             return Err(Fault::Sizes);
         }
         let mut subst = Subst::new();

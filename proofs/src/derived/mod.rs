@@ -46,7 +46,8 @@ use crate::recheck::{Leaves, SecondSolver, Tally};
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::derivation::Derivation;
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::{Claim, Function, Input, Mode};
+use rtv_semantics::entail::Cond;
+use rtv_semantics::program::{Claim, Function, Input, Mode, Param};
 use rtv_semantics::size::Sym;
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::Term;
@@ -105,27 +106,34 @@ impl Checker {
         let solver = self.prover.solver();
         solver.until(deadline.at());
         let checked = deadline.within(|| check(source, upto, derivation, rules, Leaves::new(solver, second)));
-        checked.unwrap_or_else(|Cancelled| Err(Refused { at: Place::Whole, fault: Fault::Timeout }))
+        match checked {
+            Ok(checked) => checked,
+            Err(Cancelled) => Err(Refused { at: Place::Whole, fault: Fault::Timeout }),
+        }
     }
 }
 
 /// The sizes that are open in a function: those of its parameters first, in their order.
 pub(crate) fn symbols(function: &Function) -> Vec<Sym> {
-    let mut all = Vec::new();
-    let mut known = BTreeSet::new();
+    let conditions = function.requires.iter().map(|require| &require.cond);
+    symbols_in(&function.params, &function.facts, conditions.chain([&function.body]))
+}
+
+/// The sizes that are open in parameters, preconditions and terms, each where it occurs first.
+fn symbols_in<'t>(params: &[Param], facts: &[Cond], terms: impl IntoIterator<Item = &'t Term>) -> Vec<Sym> {
+    let (mut all, mut known) = (Vec::new(), BTreeSet::new());
     let mut add = |syms: BTreeSet<Sym>| all.extend(syms.into_iter().filter(|sym| known.insert(sym.clone())));
-    for param in &function.params {
+    for param in params {
         add(match &param.input {
             Input::Size(sym) => BTreeSet::from([sym.clone()]),
             Input::Value(var, ty) => free_syms(&Term::var(var.clone(), ty.clone(), param.span)),
         });
     }
-    for fact in &function.facts {
+    for fact in facts {
         let mut syms = BTreeSet::new();
         fact.collect_syms(&mut syms);
         add(syms);
     }
-    function.requires.iter().for_each(|require| add(free_syms(&require.cond)));
-    add(free_syms(&function.body));
+    terms.into_iter().for_each(|term| add(free_syms(term)));
     all
 }

@@ -1,5 +1,8 @@
 //! Derivations made by hand: right ones are accepted, wrong ones refused for what is wrong.
 
+mod forged;
+mod known;
+
 use super::{Fault, Place, Proved, Refused, Rules, compare};
 use crate::check::{Checker, Settings, Stage};
 use crate::module::{Module, subject};
@@ -71,6 +74,7 @@ fn sliced[N](x: f32[N + 5]) -> f32[3] { return x[2:][:3] }
 fn gathered[N](x: f32[N], y: f32[N], i: i64[N]) -> f32[N] {
   return where(full_like(x, 1) == 1, x, gather(y, 0, i))
 }
+fn indexed[N](x: f32[N], i: i64[]) -> f32[] requires i >= 0, i < N { return x[i] }
 fn logs[N](x: f32[N], y: f32[N]) -> f32[N] { return log(x) + log(y) }
 fn logs_of_exp[N](x: f32[N], y: f32[N]) -> f32[N] { return log(exp(x)) + log(exp(y) + 1.0) }
 ";
@@ -519,14 +523,40 @@ fn no_error_of_a_value_is_lost() {
 #[test]
 fn a_precondition_on_data_is_not_taken_for_granted() {
     let desk = Desk::new();
-    let mut hand = desk.hand("gathered");
+    let mut hand = desk.hand("indexed");
     let form = operator_form(&hand.source.body, &mut Fresh::new(1_000_000)).term;
-    let x = find(&hand, &form, "x");
-    let fault = hand.desk.rules().claim("sorted_index", &[], None).map(|claim| claim.requires.len());
-    assert!(fault.is_some_and(|requires| requires > 0));
-    hand.apply("sorted_index", None, hand.sizes(&["N"]), vec![x, x]);
-    let refused = hand.check(Mode::Exact).err().expect("an index");
-    assert!(matches!(refused.fault, Fault::Value(_)), "{refused}");
+    let values = ["x", "i"].map(|name| find(&hand, &form, name)).to_vec();
+    hand.apply("sorted_index", None, hand.sizes(&["N"]), values);
+    let refused = hand.check(Mode::Exact).expect_err("nothing is known of the index");
+    assert!(matches!(refused.fault, Fault::OnData(_)), "{refused}");
+}
+
+/// Thousands of terms inside of each other, and terms of which a tree would have 2^5000 nodes.
+#[test]
+fn deep_and_shared_terms_cost_what_they_say() {
+    const DEPTH: usize = 5000;
+    let desk = Desk::new();
+    let mut hand = desk.hand("shared");
+    let (plain, around) = (hand.at(&[0, 0, 0, 0]), hand.at(&[0, 0]));
+    let mut same = hand.transposed_twice(plain);
+    let first = same;
+    let (mut a, mut b) = (around, plain);
+    for level in 0..DEPTH {
+        let head = Head::Source(if level % 2 == 0 { vec![0] } else { vec![] });
+        let wide = |at: usize| if level % 2 == 0 { vec![at] } else { vec![at, at] };
+        let why = Why::Parts(vec![Some(forward(same)); wide(a).len()]);
+        a = hand.built(head.clone(), wide(a));
+        b = hand.built(head, wide(b));
+        same = hand.line(a, b, why);
+    }
+    let exp = hand.built(Head::Source(vec![0]), vec![plain]);
+    let under = hand.line(hand.at(&[0]), exp, Why::Parts(vec![Some(forward(first))]));
+    let sum = hand.built(Head::Source(vec![]), vec![exp, plain]);
+    let why = Why::Parts(vec![Some(forward(under)), Some(forward(first))]);
+    hand.line(hand.root, sum, why);
+    for mode in [Mode::Exact, Mode::Real] {
+        assert!(hand.check(mode).is_ok());
+    }
 }
 
 #[test]

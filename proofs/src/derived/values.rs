@@ -198,8 +198,7 @@ impl<'l, 's> Look<'l, 's> {
             },
             Form::Call(fun, args) => self.call(fun, args, term, given),
             Form::Read(base, index) => {
-                let at = index.iter().map(|at| self.elements(at, given).defined);
-                let indices = at.fold(true, |all, defined| all && defined);
+                let indices = index.iter().all(|at| self.elements(at, given).defined);
                 let base = self.elements(base, given);
                 Known::Elements(Elements { defined: base.defined && indices, ..base })
             }

@@ -12,7 +12,7 @@ use super::access::{gather, is_plain, store_at, widen, width};
 use super::batch::{BatchedSlot, step_of_rows};
 use super::check::{Loaded, check, load_checked, require, sign};
 use super::failure::{Failure, Failures};
-use super::lanes::{binary, cast, lanes_mut, lanes_of, narrow, select, spread_any, unary};
+use super::lanes::{binary, cast, lanes_mut, lanes_of, mul_add, narrow, select, spread_any, unary};
 use super::pass::{Address, BLOCK, Buffer, Lane, Op, Src};
 use super::table::table;
 
@@ -228,6 +228,13 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
                 let uniform = a.uniform && b.uniform;
                 let count = if uniform { 1 } else { lanes };
                 binary(m.own(*dst), *lane, *fun, a, b, count);
+                m.set(*dst, uniform);
+            }
+            Op::MulAdd { dst, lane, factors, addend, minus } => {
+                let (a, b, c) = (m.source(factors.0), m.source(factors.1), m.source(*addend));
+                let uniform = a.uniform && b.uniform && c.uniform;
+                let count = if uniform { 1 } else { lanes };
+                mul_add(m.own(*dst), *lane, (a, b), c, *minus, count);
                 m.set(*dst, uniform);
             }
             Op::Select { dst, lane, cond, a, b } => {

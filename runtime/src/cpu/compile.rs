@@ -1,36 +1,47 @@
 //! From a kernel of loop nests to passes.
 
+mod fold;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::Scalar;
 
+use crate::backend::Floats;
 use crate::loops::{
     Arena, ArrayId, Atom, Axis, Constant, ExprId, Kernel, Lin, Member, Nests, Node, Role, Shape,
 };
 
+use super::contract::contract;
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
 use super::primitive::{binary, unary, wide};
 use super::registers;
 
-/// The passes of a kernel of rows or columns. `stored` are the arrays that other kernels
-/// or the caller read.
-pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Nest {
+/// The passes of a kernel of rows or columns, and how many products are contracted.
+/// `stored` are the arrays that other kernels or the caller read.
+pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, floats: Floats) -> (Nest, usize) {
     let mut compiler = Compiler::new(nests, kernel, stored);
     match kernel.shape {
         Shape::Columns => compiler.columns(),
-        Shape::Rows | Shape::Product => compiler.rows(),
+        Shape::Fold => compiler.fold(),
+        Shape::Rows | Shape::Product | Shape::Whole => compiler.rows(),
     }
     let mut nest = compiler.finish();
+    let contracted = if floats == Floats::Fast { contract(&mut nest) } else { 0 };
     registers::merge_dims(&mut nest);
+    if kernel.shape == Shape::Fold {
+        // A step reads what the one before wrote: nothing else may be written there.
+        registers::allocate(&mut nest);
+        return (nest, contracted);
+    }
     nest.in_place = registers::in_place(&nest);
     registers::direct(&mut nest, &nests.result.arrays());
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
-    nest
+    (nest, contracted)
 }
 
 /// Which code is written to.
@@ -90,14 +101,21 @@ impl<'a> Compiler<'a> {
         let mut extents: Vec<Extent> =
             kernel.axes.iter().map(|axis| Extent::Constant(nests.arena.axis_extent(*axis))).collect();
         let reduces = kernel.members.iter().any(|member| matches!(member.role, Role::Reduce { .. }));
-        if kernel.shape == Shape::Columns || (outer == dims.len() && outer > 0 && !reduces) {
+        let across = matches!(kernel.shape, Shape::Columns | Shape::Fold);
+        if kernel.shape == Shape::Fold && outer == 0 {
+            // One number: a row of one lane.
+            dims.insert(0, None);
+            extents.insert(0, Extent::Constant(1));
+            outer = 1;
+        }
+        if across || (outer == dims.len() && outer > 0 && !reduces) {
             outer -= 1;
         }
         if dims.is_empty() || outer == dims.len() {
             dims.push(None);
             extents.push(Extent::Constant(1));
         }
-        let lane = if kernel.shape == Shape::Columns { outer } else { dims.len() - 1 };
+        let lane = if across { outer } else { dims.len() - 1 };
         let inner: BTreeSet<Axis> = dims[outer..].iter().flatten().copied().collect();
         let never_empty = kernel.axes.iter().all(|axis| nests.arena.axis_extent(*axis) > 0)
             && kernel.members.iter().all(|member| match &member.role {
@@ -507,7 +525,9 @@ impl<'a> Compiler<'a> {
                 self.emit(first, place, mask);
                 self.emit(then, place, mask)
             }
-            Node::Reduce { .. } => unreachable!("invariant: reductions stand at the top of definitions"),
+            Node::Reduce { .. } | Node::Fold { .. } | Node::Whole(_) => {
+                unreachable!("invariant: it stands at the top of its definition")
+            }
         }
     }
 

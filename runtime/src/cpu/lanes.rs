@@ -247,6 +247,51 @@ vectors! {
 }
 
 vectors! {
+    /// `dst[i] = a[i] * b[i] + c[i]`, rounded once; a product or an addend that is `minus` is
+    /// negated.
+    pub unsafe fn mul_add(
+        dst: *mut u8,
+        lane: Lane,
+        factors: (Block, Block),
+        c: Block,
+        minus: (bool, bool),
+        count: usize,
+    ) {
+        macro_rules! each {
+            ($t:ty) => {{
+                let spread = |x: Block| x.uniform && count > 1;
+                let (a, b) = if spread(factors.1) { (factors.1, factors.0) } else { factors };
+                // SAFETY: the caller's; a uniform block has one lane.
+                let of = |x: Block| unsafe { lanes_of::<$t>(x.pointer, if spread(x) { 1 } else { count }) };
+                // SAFETY: the caller's.
+                let dst = unsafe { lanes_mut::<$t>(dst, count) };
+                let (p, q): ($t, $t) = (if minus.0 { -1.0 } else { 1.0 }, if minus.1 { -1.0 } else { 1.0 });
+                let (x, y, z) = (of(a), of(b), of(c));
+                match (spread(a), spread(b), spread(c)) {
+                    (false, _, false) => (0..count).for_each(|i| dst[i] = (x[i] * p).mul_add(y[i], z[i] * q)),
+                    (false, _, true) => (0..count).for_each(|i| dst[i] = (x[i] * p).mul_add(y[i], z[0] * q)),
+                    (true, false, false) => {
+                        (0..count).for_each(|i| dst[i] = (x[0] * p).mul_add(y[i], z[i] * q));
+                    }
+                    (true, false, true) => {
+                        (0..count).for_each(|i| dst[i] = (x[0] * p).mul_add(y[i], z[0] * q));
+                    }
+                    (true, true, false) => {
+                        (0..count).for_each(|i| dst[i] = (x[0] * p).mul_add(y[0], z[i] * q));
+                    }
+                    (true, true, true) => dst.fill((x[0] * p).mul_add(y[0], z[0] * q)),
+                }
+            }};
+        }
+        match lane {
+            Lane::F32 => each!(f32),
+            Lane::F64 => each!(f64),
+            Lane::I32 | Lane::I64 | Lane::Bool => unreachable!("invariant: floats are contracted"),
+        }
+    }
+}
+
+vectors! {
     pub unsafe fn select(dst: *mut u8, lane: Lane, cond: Block, a: Block, b: Block, count: usize) {
         macro_rules! each {
             ($t:ty) => {{

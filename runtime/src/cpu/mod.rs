@@ -13,6 +13,7 @@ mod block;
 mod chain;
 mod check;
 mod compile;
+mod contract;
 mod failure;
 mod lanes;
 pub mod math;
@@ -23,8 +24,10 @@ mod primitive;
 mod product;
 mod registers;
 mod run;
+mod settings;
 mod table;
 mod tile;
+mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -33,8 +36,8 @@ use rtv_semantics::eval::EvalError;
 use rtv_semantics::term::{Term, Var};
 
 use crate::array::Array;
-use crate::backend::{Backend, Output, Prepared};
-use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome};
+use crate::backend::{Backend, Floats, Output, Prepared};
+use crate::loops::{self, ArrayDecl, ArrayId, Kernel, Nests, Outcome, Shape};
 use crate::plan::{self, Plan, Use};
 use block::Arrays;
 use chain::Chain;
@@ -43,6 +46,8 @@ use memory::Memory;
 use pass::Nest;
 pub use pool::Pool;
 use product::Product;
+pub use settings::{SETTING, Settings};
+use whole::Rows;
 
 /// Runs on the processors of this machine.
 pub struct Cpu;
@@ -57,26 +62,35 @@ impl Backend for Cpu {
     }
 }
 
+/// As [`Cpu`], and may contract ([`Floats::Fast`]).
+pub struct FastCpu;
+
+impl Backend for FastCpu {
+    fn name(&self) -> &'static str {
+        "fast cpu"
+    }
+
+    fn floats(&self) -> Floats {
+        Floats::Fast
+    }
+
+    fn prepare(&self, term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Box<dyn Prepared>, EvalError> {
+        Ok(Box::new(Program::with(term, inputs, Floats::Fast)?))
+    }
+}
+
 /// The widest vectors that kernels use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Vectors {
+pub enum Vectors {
     Any,
     Avx2,
     Avx512,
 }
 
-/// What this machine has, or less if `RTV_VECTORS` says so (in bits: 0, 256 or 512).
+/// What this machine has, or less if `RTV_VECTORS` says so.
 fn vectors() -> Vectors {
     static KNOWN: OnceLock<Vectors> = OnceLock::new();
-    *KNOWN.get_or_init(|| {
-        let most = std::env::var("RTV_VECTORS").ok().and_then(|bits| bits.parse().ok()).unwrap_or(512);
-        let most = match most {
-            0..256 => Vectors::Any,
-            256..512 => Vectors::Avx2,
-            _ => Vectors::Avx512,
-        };
-        most.min(widest())
-    })
+    *KNOWN.get_or_init(|| Settings::known().vectors.unwrap_or(Vectors::Avx512).min(widest()))
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -106,6 +120,8 @@ pub struct Program {
     /// The arrays of the result, each once.
     outputs: Vec<ArrayId>,
     steps: Vec<Step>,
+    /// Products that are rounded with the sum they are added to.
+    contracted: usize,
     plan: Plan,
     /// Arenas that no run holds.
     arenas: Mutex<Vec<Memory>>,
@@ -119,20 +135,28 @@ enum Step {
     Nest(Nest),
     Product(Product),
     Chain(Box<Chain>),
+    Whole(Rows),
 }
 
 impl Step {
-    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>) -> Step {
+    /// The step of a kernel, and how many products it contracts.
+    fn of(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, floats: Floats) -> (Step, usize) {
+        if kernel.shape == Shape::Whole {
+            return (Step::Whole(Rows::of(nests, &kernel.members[0])), 0);
+        }
         match product::of_kernel(nests, kernel) {
-            Some(product) => Step::Product(product),
-            None => Step::Nest(compile::compile(nests, kernel, stored)),
+            Some(product) => (Step::Product(product), 0),
+            None => {
+                let (nest, contracted) = compile::compile(nests, kernel, stored, floats);
+                (Step::Nest(nest), contracted)
+            }
         }
     }
 
     fn in_place(&self) -> Vec<(ArrayId, ArrayId)> {
         match self {
             Step::Nest(nest) => nest.in_place.clone(),
-            Step::Product(_) | Step::Chain(_) => Vec::new(),
+            Step::Product(_) | Step::Chain(_) | Step::Whole(_) => Vec::new(),
         }
     }
 
@@ -141,6 +165,7 @@ impl Step {
             Step::Nest(nest) => run::run(nest, arrays, failures, pool),
             Step::Product(product) => product.run(arrays, pool),
             Step::Chain(chain) => chain.run(arrays, failures, pool),
+            Step::Whole(rows) => rows.run(arrays, pool),
         }
     }
 }
@@ -150,6 +175,10 @@ const KEPT_RESULTS: usize = 4;
 
 impl Program {
     pub fn new(term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Program, EvalError> {
+        Program::with(term, inputs, Floats::Strict)
+    }
+
+    pub fn with(term: &Term, inputs: &[(Var, ArrayDecl)], floats: Floats) -> Result<Program, EvalError> {
         let mut nests = loops::lower(term, inputs)?;
         let kernels = loops::fuse(&mut nests);
         let mut stored: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
@@ -158,12 +187,14 @@ impl Program {
                 let read_elsewhere = kernels.iter().enumerate().any(|(other, kernel)| {
                     other != at && kernel.members.iter().any(|m| nests.loads(m.body).contains(&member.array))
                 });
-                if read_elsewhere {
+                // Only rows are ever left out of memory, where nothing but what fails counts.
+                if read_elsewhere || kernel.shape != Shape::Rows {
                     stored.insert(member.array);
                 }
             }
         }
-        let steps: Vec<Step> = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored)).collect();
+        let steps = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored, floats));
+        let (steps, contracted): (Vec<Step>, Vec<usize>) = steps.unzip();
         let uses = kernels.iter().zip(&steps);
         let uses = uses
             .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
@@ -181,7 +212,9 @@ impl Program {
         let mut outputs = outputs;
         outputs.sort_unstable();
         outputs.dedup();
-        Ok(Program { nests, outputs, steps, plan, arenas: Mutex::default(), results: Mutex::default() })
+        let contracted = contracted.iter().sum();
+        let (arenas, results) = (Mutex::default(), Mutex::default());
+        Ok(Program { nests, outputs, steps, contracted, plan, arenas, results })
     }
 
     /// Memory for a result that nobody else holds.
@@ -261,6 +294,10 @@ fn output(outcome: &Outcome, results: &[(ArrayId, Array)]) -> Output {
 impl Prepared for Program {
     fn run(&self, inputs: &[Array]) -> Result<Output, EvalError> {
         self.run_on(inputs, Pool::global())
+    }
+
+    fn contracted(&self) -> usize {
+        self.contracted
     }
 
     fn describe(&self) -> String {

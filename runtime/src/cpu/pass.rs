@@ -151,6 +151,15 @@ pub enum Op {
         a: Src,
         b: Src,
     },
+    /// The product of two factors and the addend, rounded once; `minus` says which of the
+    /// two is negated.
+    MulAdd {
+        dst: Reg,
+        lane: Lane,
+        factors: (Src, Src),
+        addend: Src,
+        minus: (bool, bool),
+    },
     Select {
         dst: Reg,
         lane: Lane,

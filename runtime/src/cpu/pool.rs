@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
 
+use super::settings::Settings;
+
 /// Turns of waiting before a thread sleeps.
 const SPINS: usize = 20_000;
 /// Set in [`Shared::gate`] while threads may join.
@@ -59,9 +61,8 @@ impl Pool {
     pub fn global() -> &'static Pool {
         static POOL: OnceLock<Pool> = OnceLock::new();
         POOL.get_or_init(|| {
-            let said = std::env::var("RTV_THREADS").ok().and_then(|text| text.parse().ok());
             let there = || thread::available_parallelism().map_or(1, usize::from);
-            Pool::new(said.unwrap_or_else(there).clamp(1, 256))
+            Pool::new(Settings::known().threads.unwrap_or_else(there))
         })
     }
 

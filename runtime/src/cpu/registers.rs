@@ -157,6 +157,7 @@ fn makes(op: &Op) -> Option<Reg> {
     match op {
         Op::Unary { dst, .. }
         | Op::Binary { dst, .. }
+        | Op::MulAdd { dst, .. }
         | Op::Select { dst, .. }
         | Op::Cast { dst, .. }
         | Op::Narrow { dst, .. }
@@ -230,6 +231,7 @@ pub fn batch(nest: &Nest) -> Option<Vec<(Slot, usize)>> {
             Op::Load { address, checks, .. } if address.slots.is_empty() && checks.is_empty() => {}
             Op::Unary { .. }
             | Op::Binary { .. }
+            | Op::MulAdd { .. }
             | Op::Select { .. }
             | Op::Cast { .. }
             | Op::Narrow { .. } => {}
@@ -312,6 +314,7 @@ fn destination(op: &mut Op) -> Option<&mut Reg> {
         | Op::Check { dst, .. }
         | Op::Unary { dst, .. }
         | Op::Binary { dst, .. }
+        | Op::MulAdd { dst, .. }
         | Op::Select { dst, .. }
         | Op::Cast { dst, .. }
         | Op::Narrow { dst, .. }
@@ -320,7 +323,7 @@ fn destination(op: &mut Op) -> Option<&mut Reg> {
     }
 }
 
-fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
+pub(super) fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
     match op {
         Op::Index { .. } | Op::Sign { .. } | Op::Into { .. } | Op::Tile { .. } => {}
         Op::Load { mask, .. } => mask.iter_mut().for_each(visit),
@@ -338,6 +341,11 @@ fn sources(op: &mut Op, visit: &mut dyn FnMut(&mut Src)) {
         Op::Binary { a, b, .. } => {
             visit(a);
             visit(b);
+        }
+        Op::MulAdd { factors, addend, .. } => {
+            visit(&mut factors.0);
+            visit(&mut factors.1);
+            visit(addend);
         }
         Op::Select { cond, a, b, .. } => {
             visit(cond);

@@ -3,9 +3,9 @@
 //! Source: the format description of `numpy.lib.format`, versions 1.0 to 3.0.
 
 use rtv_semantics::dtype::DType;
-use rtv_semantics::tensor::Tensor;
 
-use super::{Flaw, from_bytes, quoted, to_bytes, width};
+use super::{Flaw, from_bytes, numel, quoted, width};
+use crate::array::Array;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Longest header that is read; a plain dtype and [`super::MAX_RANK`] extents need less.
@@ -31,7 +31,7 @@ struct Header {
     shape: Vec<usize>,
 }
 
-pub(super) fn decode(bytes: &[u8]) -> Result<Tensor, Flaw> {
+pub(super) fn decode(bytes: &[u8]) -> Result<Array, Flaw> {
     let (header, data) = split(bytes)?;
     let header = Dictionary { rest: header }.parse()?;
     let swapped;
@@ -45,10 +45,29 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Tensor, Flaw> {
     if !header.fortran_order {
         return from_bytes(header.dtype, &header.shape, data);
     }
-    let turned: Vec<usize> = header.shape.iter().rev().copied().collect();
-    let tensor = from_bytes(header.dtype, &turned, data)?;
-    let data = tensor.data.reversed_axes().as_standard_layout().into_owned();
-    Ok(Tensor { dtype: header.dtype, data })
+    let count = numel(&header.shape).map_err(Flaw::TooLarge)?;
+    // Bytes that are too few or too many are told of as they are.
+    let whole = count * width(header.dtype) == data.len();
+    let rows = if whole { row_major(&header, data, count) } else { data.to_vec() };
+    from_bytes(header.dtype, &header.shape, &rows)
+}
+
+/// The elements of column-major data, row-major.
+fn row_major(header: &Header, data: &[u8], count: usize) -> Vec<u8> {
+    let size = width(header.dtype);
+    let mut rows = Vec::with_capacity(data.len());
+    let mut index = vec![0; header.shape.len()];
+    for _ in 0..count {
+        let place = index.iter().zip(&header.shape).rev().fold(0, |place, (at, extent)| place * extent + at);
+        rows.extend_from_slice(&data[place * size..(place + 1) * size]);
+        for (at, extent) in index.iter_mut().zip(&header.shape).rev() {
+            *at = (*at + 1) % extent;
+            if *at != 0 {
+                break;
+            }
+        }
+    }
+    rows
 }
 
 /// Header text and element bytes.
@@ -205,15 +224,15 @@ fn unsupported(what: &str) -> Flaw {
     Flaw::Unsupported { what: what.to_string(), help }
 }
 
-pub(super) fn encode(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
-    let Some((code, dtype)) = CODES.iter().find(|(_, dtype)| *dtype == tensor.dtype) else {
+pub(super) fn encode(array: &Array) -> Result<Vec<u8>, Flaw> {
+    let Some((code, dtype)) = CODES.iter().find(|(_, dtype)| *dtype == array.dtype) else {
         return Err(Flaw::Unsupported {
-            what: format!("NumPy's dtypes only, and the result is {}", tensor.dtype),
+            what: format!("NumPy's dtypes only, and the result is {}", array.dtype),
             help: "write a .safetensors file, or cast the result to f32",
         });
     };
     let order = if width(*dtype) == 1 { '|' } else { '<' };
-    let extents: Vec<String> = tensor.data.shape().iter().map(|e| format!("{e},")).collect();
+    let extents: Vec<String> = array.shape.iter().map(|e| format!("{e},")).collect();
     let shape = extents.join(" ");
     let shape = if extents.len() > 1 { shape.trim_end_matches(',') } else { &shape };
     let mut header = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({shape}), }}");
@@ -227,6 +246,6 @@ pub(super) fn encode(tensor: &Tensor) -> Result<Vec<u8>, Flaw> {
     let length = u16::try_from(header.len()).map_err(|_| Flaw::TooLarge("too many axes".into()))?;
     bytes.extend(length.to_le_bytes());
     bytes.extend(header.as_bytes());
-    bytes.extend(to_bytes(tensor)?);
+    bytes.extend(array.settled_bytes());
     Ok(bytes)
 }

@@ -2,17 +2,17 @@
 
 use std::io::{Cursor, Read, Write};
 
-use rtv_semantics::tensor::Tensor;
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::{Flaw, MAX_BYTES, npy};
+use crate::array::Array;
 
 /// Most members of one archive.
 const MAX_MEMBERS: usize = 1 << 16;
 
-pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Tensor, Flaw> {
+pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Array, Flaw> {
     let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(flaw)?;
     if archive.len() > MAX_MEMBERS {
         return Err(Flaw::TooLarge(format!("{} members", archive.len())));
@@ -40,13 +40,13 @@ pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Tensor, Flaw> {
     npy::decode(&data)
 }
 
-pub(super) fn encode(tensors: &[(&str, &Tensor)]) -> Result<Vec<u8>, Flaw> {
+pub(super) fn encode(arrays: &[(&str, &Array)]) -> Result<Vec<u8>, Flaw> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     // No time of day: equal tensors give equal files.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
-    for (name, tensor) in tensors {
+    for (name, array) in arrays {
         archive.start_file(format!("{name}.npy"), options).map_err(flaw)?;
-        let bytes = npy::encode(tensor)?;
+        let bytes = npy::encode(array)?;
         archive.write_all(&bytes).map_err(|why| Flaw::corrupt(why.to_string()))?;
     }
     Ok(archive.finish().map_err(flaw)?.into_inner())

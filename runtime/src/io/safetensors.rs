@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use rtv_semantics::dtype::DType;
-use rtv_semantics::tensor::Tensor;
 use safetensors::{Dtype, SafeTensors, View};
 
-use super::{Flaw, from_bytes, to_bytes};
+use super::{Flaw, from_bytes};
+use crate::array::Array;
 
 /// Longest header that is read; about a hundred thousand tensors.
 const MAX_HEADER: u64 = 1 << 24;
@@ -24,7 +24,7 @@ const NAMES: [(Dtype, DType); 10] = [
     (Dtype::F64, DType::F64),
 ];
 
-pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Tensor, Flaw> {
+pub(super) fn decode(bytes: &[u8], key: Option<&str>) -> Result<Array, Flaw> {
     let declared = bytes.first_chunk().map(|len| u64::from_le_bytes(*len));
     if declared.is_some_and(|len| len > MAX_HEADER) {
         return Err(Flaw::corrupt("the header claims more than 16 MiB"));
@@ -75,17 +75,17 @@ impl View for Stored {
     }
 }
 
-pub(super) fn encode(tensors: &[(&str, &Tensor)]) -> Result<Vec<u8>, Flaw> {
-    let stored: Result<Vec<(&str, Stored)>, Flaw> = tensors
+pub(super) fn encode(arrays: &[(&str, &Array)]) -> Result<Vec<u8>, Flaw> {
+    let stored: Vec<(&str, Stored)> = arrays
         .iter()
-        .map(|(name, tensor)| {
+        .map(|(name, array)| {
             let (dtype, _) = NAMES
                 .iter()
-                .find(|(_, dtype)| *dtype == tensor.dtype)
+                .find(|(_, dtype)| *dtype == array.dtype)
                 .expect("invariant: every dtype has a name in the format");
-            let shape = tensor.shape().to_vec();
-            Ok((*name, Stored { dtype: *dtype, shape, bytes: to_bytes(tensor)? }))
+            let (shape, bytes) = (array.shape.clone(), array.settled_bytes());
+            (*name, Stored { dtype: *dtype, shape, bytes })
         })
         .collect();
-    safetensors::serialize(stored?, None).map_err(|why| Flaw::corrupt(why.to_string()))
+    safetensors::serialize(stored, None).map_err(|why| Flaw::corrupt(why.to_string()))
 }

@@ -7,6 +7,7 @@ use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::{Domain, Scalar, Value, cast};
 
 use super::lin::{Atom, Axis, Lin, Overflow};
+use super::whole::Whole;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ExprId(pub u32);
@@ -93,6 +94,16 @@ pub enum Node {
         axes: Vec<(Axis, Lin)>,
         body: ExprId,
     },
+    /// `first`, then `step` for each index of the axes, row-major: within it a load of
+    /// `state` at the axes is what the fold has come to.
+    Fold {
+        axes: Vec<(Axis, Lin)>,
+        state: ArrayId,
+        first: ExprId,
+        step: ExprId,
+    },
+    /// The element of an array that is made from whole arrays.
+    Whole(Box<Whole>),
     /// `then`; where the condition does not hold the run fails.
     Require {
         cond: ExprId,
@@ -162,6 +173,8 @@ impl Arena {
                 self.dtype(*then)
             }
             Node::Reduce { body, .. } => self.dtype(*body),
+            Node::Fold { first, .. } => self.dtype(*first),
+            Node::Whole(whole) => whole.dtype,
         };
         let id = ExprId(self.nodes.len() as u32);
         self.known.insert(node.clone(), id);
@@ -438,7 +451,7 @@ impl Arena {
     /// The expressions an expression is made of, those inside linear forms included.
     pub fn children(&self, id: ExprId) -> Vec<ExprId> {
         match self.node(id) {
-            Node::Constant(..) => Vec::new(),
+            Node::Constant(..) | Node::Whole(_) => Vec::new(),
             Node::Index(lin) => lin.values().collect(),
             Node::FloorDiv(a, b) | Node::Min(a, b) | Node::Max(a, b) | Node::Product(a, b) => {
                 a.values().chain(b.values()).collect()
@@ -450,6 +463,9 @@ impl Arena {
             Node::Select { cond, then, otherwise } => vec![*cond, *then, *otherwise],
             Node::Reduce { axes, body, .. } => {
                 axes.iter().flat_map(|(_, extent)| extent.values()).chain([*body]).collect()
+            }
+            Node::Fold { axes, first, step, .. } => {
+                axes.iter().flat_map(|(_, extent)| extent.values()).chain([*first, *step]).collect()
             }
             Node::Require { cond, then, .. } => vec![*cond, *then],
             Node::After { first, then } => vec![*first, *then],
@@ -491,7 +507,7 @@ impl Arena {
                 axes.extend(memo.get(&child).into_iter().flatten());
             }
             self.each_lin(id, &mut |lin| axes.extend(lin.axes().map(|(axis, _)| axis)));
-            if let Node::Reduce { axes: bound, .. } = self.node(id) {
+            if let Node::Reduce { axes: bound, .. } | Node::Fold { axes: bound, .. } = self.node(id) {
                 axes.retain(|axis| bound.iter().all(|(own, _)| own != axis));
             }
             memo.insert(id, axes);
@@ -507,7 +523,9 @@ impl Arena {
                 visit(b);
             }
             Node::Load { index, .. } => index.iter().for_each(visit),
-            Node::Reduce { axes, .. } => axes.iter().for_each(|(_, extent)| visit(extent)),
+            Node::Reduce { axes, .. } | Node::Fold { axes, .. } => {
+                axes.iter().for_each(|(_, extent)| visit(extent));
+            }
             _ => {}
         }
     }
@@ -527,7 +545,7 @@ impl Arena {
 
     fn rewrite_node(&mut self, id: ExprId, by: &mut Rewrite) -> ExprId {
         match self.node(id).clone() {
-            Node::Constant(..) => id,
+            Node::Constant(..) | Node::Whole(_) => id,
             Node::Index(lin) => {
                 let lin = self.rewrite_lin(&lin, by);
                 self.index(lin)
@@ -561,9 +579,12 @@ impl Arena {
                 self.select(by.done[&cond], by.done[&then], by.done[&otherwise])
             }
             Node::Reduce { op, axes, body } => {
-                let axes: Vec<(Axis, Lin)> =
-                    axes.iter().map(|(axis, extent)| (*axis, self.rewrite_lin(extent, by))).collect();
+                let axes = self.rewrite_extents(&axes, by);
                 self.intern(Node::Reduce { op, axes, body: by.done[&body] })
+            }
+            Node::Fold { axes, state, first, step } => {
+                let axes = self.rewrite_extents(&axes, by);
+                self.intern(Node::Fold { axes, state, first: by.done[&first], step: by.done[&step] })
             }
             Node::Require { cond, then, site } => {
                 let (cond, then) = (by.done[&cond], by.done[&then]);
@@ -571,6 +592,10 @@ impl Arena {
             }
             Node::After { first, then } => self.after(by.done[&first], by.done[&then]),
         }
+    }
+
+    fn rewrite_extents(&mut self, axes: &[(Axis, Lin)], by: &Rewrite) -> Vec<(Axis, Lin)> {
+        axes.iter().map(|(axis, extent)| (*axis, self.rewrite_lin(extent, by))).collect()
     }
 
     /// The element with the checks of its index that it does not make anyway.
@@ -596,7 +621,7 @@ impl Arena {
             if seen.insert(id) {
                 match self.node(id) {
                     Node::Select { cond, .. } => stack.push(*cond),
-                    Node::Reduce { .. } => {}
+                    Node::Reduce { .. } | Node::Fold { .. } => {}
                     _ => stack.extend(self.children(id)),
                 }
             }

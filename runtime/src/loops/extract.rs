@@ -1,4 +1,4 @@
-//! Reductions at the top of definitions only, and no definition without a use.
+//! Reductions and folds at the top of definitions only, and no definition without a use.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,8 +8,8 @@ use super::expr::{ArrayId, ExprId, Node, Rewrite};
 use super::lin::{Axis, Lin};
 use super::{ArrayDecl, Def, Nests};
 
-/// Gives each reduction inside another expression a definition of its own, over the
-/// axes it depends on. One that can fail is computed only where it was asked for.
+/// Gives each reduction or fold inside another expression a definition of its own, over
+/// the axes it depends on. One that can fail is computed only where it was asked for.
 pub fn reductions(nests: &mut Nests) {
     let mut defs = Vec::new();
     let mut known: HashMap<ExprId, Def> = HashMap::new();
@@ -31,6 +31,11 @@ fn outermost(
         Node::Reduce { op, axes, body } => {
             let body = inner(nests, body, defs, known);
             nests.arena.intern(Node::Reduce { op, axes, body })
+        }
+        Node::Fold { axes, state, first, step } => {
+            let first = inner(nests, first, defs, known);
+            let step = inner(nests, step, defs, known);
+            nests.arena.intern(Node::Fold { axes, state, first, step })
         }
         _ => inner(nests, root, defs, known),
     }
@@ -85,7 +90,7 @@ fn collect(nests: &Nests, id: ExprId, seen: &mut BTreeSet<ExprId>, found: &mut V
             continue;
         }
         match nests.arena.node(id) {
-            Node::Reduce { .. } => found.push(id),
+            Node::Reduce { .. } | Node::Fold { .. } => found.push(id),
             _ => stack.extend(nests.arena.children(id).into_iter().rev()),
         }
     }
@@ -98,12 +103,22 @@ fn only_where_asked(nests: &mut Nests, root: ExprId, wanted: ExprId, reduction: 
         return reduction;
     }
     let Some(guard) = asked(nests, root, wanted) else { return reduction };
-    let Node::Reduce { op, axes, body } = nests.arena.node(reduction).clone() else { return reduction };
-    let dtype = nests.arena.dtype(body);
+    let dtype = nests.arena.dtype(reduction);
     let zero = nests.arena.constant(dtype, &Value::zero(dtype, Domain::Ieee));
     let zero = zero.expect("invariant: an IEEE value");
-    let body = nests.arena.select(guard, body, zero);
-    nests.arena.intern(Node::Reduce { op, axes, body })
+    let guarded = match nests.arena.node(reduction).clone() {
+        Node::Reduce { op, axes, body } => {
+            let body = nests.arena.select(guard, body, zero);
+            Node::Reduce { op, axes, body }
+        }
+        Node::Fold { axes, state, first, step } => {
+            let first = nests.arena.select(guard, first, zero);
+            let step = nests.arena.select(guard, step, zero);
+            Node::Fold { axes, state, first, step }
+        }
+        _ => return reduction,
+    };
+    nests.arena.intern(guarded)
 }
 
 /// The condition under which `root` asks for `wanted`; `None` if it always does.
@@ -127,7 +142,7 @@ fn asked(nests: &mut Nests, root: ExprId, wanted: ExprId) -> Option<ExprId> {
                 nests.arena.call(Scalar::LogicalOr, DType::Bool, vec![a, b], None)
             };
             match nests.arena.node(id).clone() {
-                Node::Reduce { .. } => never,
+                Node::Reduce { .. } | Node::Fold { .. } => never,
                 Node::Select { cond, then, otherwise } => {
                     let (then, otherwise) = (of(then), of(otherwise));
                     let chosen =

@@ -46,6 +46,10 @@ pub enum Shape {
     Columns,
     /// One sum of products, a matrix product for each index of the batch.
     Product,
+    /// One fold: step by step for some lanes of the result at a time.
+    Fold,
+    /// One array made from whole arrays.
+    Whole,
 }
 
 /// A definition, its expression over the axes of the kernel.
@@ -72,6 +76,8 @@ pub enum Role {
 
 /// Fuses, and says which kernels are to run, in order.
 pub fn fuse(nests: &mut Nests) -> Vec<Kernel> {
+    super::whole::recognize(nests);
+    super::fold::settle(nests);
     split_long(nests);
     inline(nests);
     store_factors(nests);
@@ -119,7 +125,9 @@ fn inline(nests: &mut Nests) {
 
 fn can_inline(nests: &Nests, def: &Def, at: usize) -> bool {
     let arena = &nests.arena;
-    if matches!(arena.node(def.body), Node::Reduce { .. }) || arena.can_fail(def.body) {
+    let body = arena.node(def.body);
+    let whole = matches!(body, Node::Reduce { .. } | Node::Fold { .. } | Node::Whole(_));
+    if whole || arena.can_fail(def.body) || super::whole::reads(nests, def.array) {
         return false;
     }
     let (calls, heavy) = cost(arena, def.body);
@@ -154,7 +162,7 @@ fn loads_of(arena: &Arena, root: ExprId, wanted: ArrayId) -> usize {
 fn domain(nests: &Nests, def: &Def) -> usize {
     let own: usize = nests.decl(def.array).elements().max(1);
     match nests.arena.node(def.body) {
-        Node::Reduce { axes, .. } => axes
+        Node::Reduce { axes, .. } | Node::Fold { axes, .. } => axes
             .iter()
             .fold(own, |n, (axis, _)| n.saturating_mul(nests.arena.axis_extent(*axis).max(1) as usize)),
         _ => own,
@@ -385,7 +393,7 @@ fn member(nests: &mut Nests, def: &Def, own: &[Axis], to: &[Axis], role: Role, b
     for axis in &def.axes {
         by.insert(*axis, Lin::default());
     }
-    if let Node::Reduce { axes, .. } = nests.arena.node(def.body) {
+    if let Node::Reduce { axes, .. } | Node::Fold { axes, .. } = nests.arena.node(def.body) {
         axes.iter().for_each(|(axis, _)| drop(by.insert(*axis, Lin::default())));
     }
     by.extend(own.iter().zip(to).map(|(own, to)| (*own, Lin::axis(*to))));
@@ -397,6 +405,9 @@ fn member(nests: &mut Nests, def: &Def, own: &[Axis], to: &[Axis], role: Role, b
 fn start(nests: &mut Nests, def: &Def) -> Growing {
     let own = wide_axes(&nests.arena, &def.axes);
     let arrays = BTreeSet::new();
+    if let Some(kernel) = alone(nests, def, &own) {
+        return Growing { kernel, split: false, closed: true, arrays };
+    }
     let Node::Reduce { op, axes: bound, body } = nests.arena.node(def.body).clone() else {
         let member = member(nests, def, &own, &own, Role::Full, def.body);
         let kernel =
@@ -430,6 +441,20 @@ fn start(nests: &mut Nests, def: &Def) -> Growing {
     Growing { kernel, split: true, closed: shape != Shape::Rows || !constant, arrays }
 }
 
+/// A kernel that no other definition joins: a fold, or an array made from whole ones.
+fn alone(nests: &mut Nests, def: &Def, own: &[Axis]) -> Option<Kernel> {
+    let (shape, axes) = match nests.arena.node(def.body) {
+        Node::Fold { axes, .. } => (Shape::Fold, axes.iter().map(|(axis, _)| *axis).collect()),
+        Node::Whole(_) => (Shape::Whole, Vec::new()),
+        _ => return None,
+    };
+    // A fold that keeps its states has an axis in both.
+    let outer: Vec<Axis> = own.iter().copied().filter(|axis| !axes.contains(axis)).collect();
+    let all = [outer.clone(), axes].concat();
+    let member = member(nests, def, &all, &all, Role::Full, def.body);
+    Some(Kernel { outer: outer.len(), axes: all, members: vec![member], shape, product: None })
+}
+
 /// The reduction with extents that depend on no axis of its own: where they did, what lies
 /// beyond them is neutral.
 fn rectangular(
@@ -461,7 +486,8 @@ fn rectangular(
 /// Adds the definition to the kernel, if its domain is that of the kernel and it reads
 /// what the kernel computes only at the index, or the row, it is at.
 fn join(nests: &mut Nests, group: &mut Growing, def: &Def) -> bool {
-    if group.closed || contraction(nests, def).is_some() {
+    let alone = matches!(nests.arena.node(def.body), Node::Fold { .. } | Node::Whole(_));
+    if group.closed || alone || contraction(nests, def).is_some() {
         return false;
     }
     let own = wide_axes(&nests.arena, &def.axes);

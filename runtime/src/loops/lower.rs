@@ -16,12 +16,12 @@ use rtv_semantics::eval::{EvalError, Frame, codes};
 use rtv_semantics::scalar::{Domain, Scalar, Value};
 use rtv_semantics::size::{Atom as SizeAtom, Size, Sym};
 use rtv_semantics::tensor::element_count;
-use rtv_semantics::term::{Binder, ErrorClass, Form, Fun, Instance, Term, Var};
+use rtv_semantics::term::{self, Binder, ErrorClass, Form, Fun, Instance, Term, Var};
 use rtv_semantics::types::Type;
 
 use super::expr::{Arena, ArrayId, ExprId, Node, SiteId};
 use super::lin::{Axis, Lin};
-use super::{ArrayDecl, Def, Nests, Outcome, Site, SiteKind, extract};
+use super::{ArrayDecl, Def, Nests, Outcome, Site, SiteKind, extract, fold};
 
 /// Levels of nesting, and expressions of one program.
 const MAX_DEPTH: usize = 4_000;
@@ -31,7 +31,7 @@ pub const MAX_ELEMENTS: usize = 1 << 28;
 /// What the stack of a deep term may need.
 const STACK: usize = 256 << 20;
 
-type Res<T> = Result<T, Box<EvalError>>;
+pub(super) type Res<T> = Result<T, Box<EvalError>>;
 
 /// The loop nests of `term`, whose free variables are `inputs` with their types.
 ///
@@ -61,13 +61,17 @@ pub fn lower(term: &Term, inputs: &[(Var, ArrayDecl)]) -> Result<Nests, EvalErro
     })
 }
 
-fn limit(code: rtv_semantics::diag::Code, span: Span, message: impl Into<String>) -> Box<EvalError> {
+pub(super) fn limit(
+    code: rtv_semantics::diag::Code,
+    span: Span,
+    message: impl Into<String>,
+) -> Box<EvalError> {
     Box::new(EvalError { class: None, code, message: message.into(), span, trace: Vec::new() })
 }
 
 /// A value while lowering.
 #[derive(Clone)]
-enum Val {
+pub(super) enum Val {
     Size(Lin),
     Scalar(ExprId),
     Tensor(Rc<Tensor>),
@@ -75,7 +79,7 @@ enum Val {
 }
 
 /// A tensor that elements can be asked of.
-struct Tensor {
+pub(super) struct Tensor {
     dtype: DType,
     shape: Vec<Lin>,
     source: Source,
@@ -91,6 +95,8 @@ enum Source {
         binders: Vec<Binder>,
         body: Term,
         env: Env,
+        /// The calls around it, which may be over when an element is asked for.
+        calls: Rc<Vec<Frame>>,
     },
     If {
         cond: ExprId,
@@ -100,21 +106,21 @@ enum Source {
 }
 
 #[derive(Clone, PartialEq, Eq)]
-enum Name {
+pub(super) enum Name {
     Var(u32),
     Sym(Sym),
 }
 
-struct Binding {
+pub(super) struct Binding {
     name: Name,
     value: Val,
     outer: Env,
 }
 
 /// Names in scope, innermost first; shared by the comprehensions that wait.
-type Env = Option<Rc<Binding>>;
+pub(super) type Env = Option<Rc<Binding>>;
 
-fn bind(env: &Env, name: Name, value: Val) -> Env {
+pub(super) fn bind(env: &Env, name: Name, value: Val) -> Env {
     Some(Rc::new(Binding { name, value, outer: env.clone() }))
 }
 
@@ -129,18 +135,22 @@ fn find<'e>(mut env: &'e Env, name: &Name) -> Option<&'e Val> {
 }
 
 #[derive(Default)]
-struct Lowering {
-    arena: Arena,
-    arrays: Vec<ArrayDecl>,
+pub(super) struct Lowering {
+    pub(super) arena: Arena,
+    pub(super) arrays: Vec<ArrayDecl>,
     inputs: Vec<ArrayId>,
     defs: Vec<Def>,
     sites: Vec<Site>,
     known_sites: HashMap<String, SiteId>,
+    /// Values of [`Lowering::shared`], with the scopes whose addresses are in the keys.
+    known_tuples: HashMap<(usize, *const Binding, Vec<ExprId>), (Env, Val)>,
     /// The calls around, outermost first.
-    calls: Vec<Frame>,
+    calls: Rc<Vec<Frame>>,
     /// The conditions of the branches around.
     guards: Vec<ExprId>,
     depth: usize,
+    /// What folds have come to: read within their steps only.
+    pub(super) states: Vec<ArrayId>,
 }
 
 impl Lowering {
@@ -148,9 +158,13 @@ impl Lowering {
         if self.arena.overflowed {
             return Err(limit(codes::NUMBER, span, "an index of the program leaves the 64-bit range"));
         }
-        let Lowering { arena, arrays, inputs, defs, sites, .. } = self;
+        let Lowering { arena, arrays, inputs, defs, sites, states, .. } = self;
         let mut nests = Nests { arena, arrays, inputs, defs, result, sites };
         extract::reductions(&mut nests);
+        if fold::leaks(&nests, &states) {
+            let message = "a fold whose step reduces or checks what the fold has come to has no kernel";
+            return Err(limit(codes::BACKEND, span, message));
+        }
         extract::drop_dead(&mut nests);
         Ok(nests)
     }
@@ -197,7 +211,7 @@ impl Lowering {
         id
     }
 
-    fn term(&mut self, term: &Term, env: &Env) -> Res<Val> {
+    pub(super) fn term(&mut self, term: &Term, env: &Env) -> Res<Val> {
         if self.depth >= MAX_DEPTH {
             return Err(limit(codes::DEPTH, term.span(), format!("nested deeper than {MAX_DEPTH} levels")));
         }
@@ -235,42 +249,40 @@ impl Lowering {
             }
             Form::Call(Fun::Op(instance), args) => self.call(term, instance, args, env),
             Form::Call(Fun::Combine(monoid), args) => self.call(term, &monoid.combine, args, env),
-            Form::Call(Fun::Item(k), args) => match self.term(&args[0], env)? {
+            Form::Call(Fun::Item(k), args) => match self.shared(&args[0], env)? {
                 Val::Tuple(parts) => Ok(parts[*k].clone()),
                 _ => Err(limit(codes::UNBOUND, term.span(), "a component of what is no tuple")),
             },
             Form::Read(base, index) => {
+                let from_end: Vec<bool> = index.iter().map(Term::counts_from_end).collect();
                 let index: Res<Vec<Lin>> = index.iter().map(|i| self.lin(i, env)).collect();
                 let base = self.term(base, env)?;
                 let Val::Tensor(tensor) = base else {
                     return Err(limit(codes::UNBOUND, term.span(), "a read of what is no tensor"));
                 };
-                Ok(Val::Scalar(self.element(&tensor, &index?, term.span())?))
+                Ok(Val::Scalar(self.element(&tensor, &index?, &from_end, term.span())?))
             }
             Form::Comp(binders, body) => {
                 let shape = self.extents(binders, env, term.span())?;
-                let source = Source::Comp { binders: binders.clone(), body: body.clone(), env: env.clone() };
+                let (binders, calls) = (binders.clone(), self.calls.clone());
+                let source = Source::Comp { binders, body: body.clone(), env: env.clone(), calls };
                 Ok(Val::Tensor(Rc::new(Tensor { dtype: body.dtype(), shape, source })))
             }
             Form::Reduce(reduce) => {
-                let Some(op) = Monoid::of(&reduce.op) else {
-                    return Err(limit(
-                        codes::BACKEND,
-                        term.span(),
-                        "a reduction over a declared monoid has no kernel",
-                    ));
+                let (axes, inner) = self.loops(&reduce.binders, env, term.span())?;
+                let op = match &reduce.op {
+                    term::Monoid::Declared(_) if term.tensor_type().is_none() => {
+                        let message = "a reduction by a monoid of several values has no kernel";
+                        return Err(limit(codes::BACKEND, term.span(), message));
+                    }
+                    term::Monoid::Declared(monoid) => {
+                        let body = self.scalar(&reduce.body, &inner)?;
+                        return self.declared(monoid, axes, body, term.span()).map(Val::Scalar);
+                    }
+                    op => Monoid::of(op),
                 };
-                let mut inner = env.clone();
-                let mut axes = Vec::new();
-                for binder in &reduce.binders {
-                    let extent = self.size(&binder.extent, &inner, term.span())?;
-                    let most = i64::try_from(self.arena.range(&extent).1).unwrap_or(i64::MAX);
-                    let axis = self.arena.axis(most);
-                    axes.push((axis, extent));
-                    inner = bind(&inner, Name::Sym(binder.sym.clone()), Val::Size(Lin::axis(axis)));
-                }
-                let body = self.term(&reduce.body, &inner)?;
-                let body = self.as_scalar(&body);
+                let op = op.expect("invariant: those of the language");
+                let body = self.scalar(&reduce.body, &inner)?;
                 Ok(Val::Scalar(self.reduction(op, axes, body)))
             }
             Form::If(cond, then, otherwise) => {
@@ -287,9 +299,45 @@ impl Lowering {
                 let parts: Res<Vec<Val>> = parts.iter().map(|part| self.term(part, env)).collect();
                 Ok(Val::Tuple(Rc::new(parts?)))
             }
-            Form::Loop(_) => Err(limit(codes::BACKEND, term.span(), "a loop has no kernel")),
+            Form::Loop(l) => self.fold(term, l, env).map(Val::Scalar),
             Form::Write(_) => Err(limit(codes::BACKEND, term.span(), "a write has no kernel")),
         }
+    }
+
+    /// The value of a term whose components are asked for one by one: it is worked out once
+    /// in each scope and branch.
+    fn shared(&mut self, term: &Term, env: &Env) -> Res<Val> {
+        let scope = env.as_ref().map_or(std::ptr::null(), Rc::as_ptr);
+        let key = (term.address(), scope, self.guards.clone());
+        if let Some((_, value)) = self.known_tuples.get(&key) {
+            return Ok(value.clone());
+        }
+        let value = self.term(term, env)?;
+        self.known_tuples.insert(key, (env.clone(), value.clone()));
+        Ok(value)
+    }
+
+    /// The axes of a reduction or fold, and the scope of its body.
+    pub(super) fn loops(
+        &mut self,
+        binders: &[Binder],
+        env: &Env,
+        span: Span,
+    ) -> Res<(Vec<(Axis, Lin)>, Env)> {
+        let (mut axes, mut inner) = (Vec::new(), env.clone());
+        for binder in binders {
+            let extent = self.size(&binder.extent, &inner, span)?;
+            let most = i64::try_from(self.arena.range(&extent).1).unwrap_or(i64::MAX);
+            let axis = self.arena.axis(most);
+            axes.push((axis, extent));
+            inner = bind(&inner, Name::Sym(binder.sym.clone()), Val::Size(Lin::axis(axis)));
+        }
+        Ok((axes, inner))
+    }
+
+    pub(super) fn scalar(&mut self, term: &Term, env: &Env) -> Res<ExprId> {
+        let value = self.term(term, env)?;
+        Ok(self.as_scalar(&value))
     }
 
     /// A reduction over no axes is its body; one over a constant empty range is neutral.
@@ -372,7 +420,7 @@ impl Lowering {
         Ok(shape)
     }
 
-    fn as_scalar(&mut self, value: &Val) -> ExprId {
+    pub(super) fn as_scalar(&mut self, value: &Val) -> ExprId {
         match value {
             Val::Scalar(id) => *id,
             Val::Size(lin) => self.arena.index(lin.clone()),
@@ -433,9 +481,10 @@ impl Lowering {
             args: texts.join(", "),
             is_op: instance.is_op,
         };
-        self.calls.push(frame);
+        let outer = self.calls.clone();
+        Rc::make_mut(&mut self.calls).push(frame);
         let value = self.enter(instance, &inner);
-        self.calls.pop();
+        self.calls = outer;
         value
     }
 
@@ -512,7 +561,7 @@ impl Lowering {
         let Some(extents) = extents else { return Ok(tensor) };
         let own: Vec<Axis> = extents.iter().map(|extent| self.arena.axis(*extent)).collect();
         let index: Vec<Lin> = own.iter().map(|axis| Lin::axis(*axis)).collect();
-        let body = self.element(&tensor, &index, span)?;
+        let body = self.element(&tensor, &index, &[], span)?;
         let body = self.guarded(body);
         let outer = self.arena.free_axes(body).into_iter().filter(|axis| !own.contains(axis));
         let outer: Vec<Axis> = outer.collect();
@@ -524,7 +573,7 @@ impl Lowering {
     }
 
     /// The element at an index, which is checked against the shape.
-    fn element(&mut self, tensor: &Rc<Tensor>, index: &[Lin], span: Span) -> Res<ExprId> {
+    fn element(&mut self, tensor: &Rc<Tensor>, index: &[Lin], from_end: &[bool], span: Span) -> Res<ExprId> {
         let mut inside = Vec::with_capacity(index.len());
         for (axis, (lin, extent)) in index.iter().zip(&tensor.shape).enumerate() {
             let Some(extent) = extent.as_constant() else {
@@ -534,7 +583,8 @@ impl Lowering {
                     "a tensor whose shape depends on an index has no kernel",
                 ));
             };
-            let site = self.site(SiteKind::Index { axis, extent }, span);
+            let from_end = from_end.get(axis).is_some_and(|from_end| *from_end);
+            let site = self.site(SiteKind::Index { axis, extent, from_end }, span);
             inside.push(self.arena.checked(lin, extent, site));
         }
         let element = self.element_inside(tensor, &inside)?;
@@ -547,13 +597,15 @@ impl Lowering {
                 let index = before.iter().chain(index).cloned().collect();
                 Ok(self.arena.intern(Node::Load { array: *array, dtype: tensor.dtype, index }))
             }
-            Source::Comp { binders, body, env } => {
+            Source::Comp { binders, body, env, calls } => {
                 let mut inner = env.clone();
                 for (binder, lin) in binders.iter().zip(index) {
                     inner = bind(&inner, Name::Sym(binder.sym.clone()), Val::Size(lin.clone()));
                 }
-                let value = self.term(body, &inner)?;
-                Ok(self.as_scalar(&value))
+                let outer = std::mem::replace(&mut self.calls, calls.clone());
+                let value = self.scalar(body, &inner);
+                self.calls = outer;
+                value
             }
             Source::If { cond, then, otherwise } => {
                 let (then, otherwise) = (then.clone(), otherwise.clone());

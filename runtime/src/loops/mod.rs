@@ -3,8 +3,8 @@
 //!
 //! This is the level on which programs are fused and the one that every backend runs.
 //! Calls, `let`s, views, broadcasting and tuples are gone: a view is an index map of a
-//! load, an operator is the expression of its body. Reductions stand at the top of a
-//! definition only. Nothing here knows of vectors, threads or memory.
+//! load, an operator is the expression of its body. Reductions and folds stand at the top
+//! of a definition only. Nothing here knows of vectors, threads or memory.
 //!
 //! Invariants: a definition reads inputs and arrays defined before it; each index of a
 //! load lies in its axis, by its range or by a [`Node::Checked`]; where a run fails,
@@ -12,10 +12,12 @@
 
 mod expr;
 mod extract;
+mod fold;
 mod fuse;
 mod lin;
 mod lower;
 mod monoid;
+mod whole;
 
 use std::sync::Arc;
 
@@ -29,6 +31,7 @@ pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse};
 pub use lin::{Atom, Axis, Lin, Overflow};
 pub use lower::lower;
 pub use monoid::Monoid;
+pub use whole::{Operand, What, Whole};
 
 /// A program as loop nests.
 #[derive(Clone, Debug)]
@@ -111,21 +114,31 @@ pub struct Site {
 
 #[derive(Clone, Debug)]
 pub enum SiteKind {
-    Index { axis: usize, extent: i64 },
+    /// Of an index that counts from the end where negative, the value that was given is
+    /// below the one that is out of range.
+    Index {
+        axis: usize,
+        extent: i64,
+        from_end: bool,
+    },
     IntegerDivision,
     SizeDivision,
-    Requires { class: ErrorClass, text: Arc<str>, of: Arc<str> },
+    Requires {
+        class: ErrorClass,
+        text: Arc<str>,
+        of: Arc<str>,
+    },
 }
 
 impl Site {
     /// The error of a run that failed here, at `value` (the index that is out of range).
     pub fn error(&self, value: i64) -> EvalError {
         let (class, code, message) = match &self.kind {
-            SiteKind::Index { axis, extent } => (
-                ErrorClass::Index,
-                codes::INDEX,
-                format!("index {value} is out of range for axis {axis} of extent {extent}"),
-            ),
+            SiteKind::Index { axis, extent, from_end } => {
+                let given = if *from_end && value < 0 { value.wrapping_sub(*extent) } else { value };
+                let message = format!("index {given} is out of range for axis {axis} of extent {extent}");
+                (ErrorClass::Index, codes::INDEX, message)
+            }
             SiteKind::IntegerDivision => {
                 (ErrorClass::Arithmetic, codes::ARITHMETIC, "integer division by zero".to_string())
             }
@@ -151,16 +164,21 @@ impl Nests {
         index.iter().zip(strides).fold(Lin::default(), |sum, (lin, stride)| arena.sum(&sum, lin, stride))
     }
 
-    /// The arrays an expression loads from.
+    /// The arrays an expression reads.
     pub fn loads(&self, root: ExprId) -> Vec<ArrayId> {
-        let mut arrays = Vec::new();
-        self.arena.walk(root, &mut |id| {
-            if let Node::Load { array, .. } = self.arena.node(id)
-                && !arrays.contains(array)
-            {
-                arrays.push(*array);
+        let (mut arrays, mut states) = (Vec::new(), Vec::new());
+        let mut read = |array: ArrayId| {
+            if !arrays.contains(&array) {
+                arrays.push(array);
             }
+        };
+        self.arena.walk(root, &mut |id| match self.arena.node(id) {
+            Node::Load { array, .. } => read(*array),
+            Node::Whole(whole) => whole.arrays().for_each(&mut read),
+            Node::Fold { state, .. } => states.push(*state),
+            _ => {}
         });
+        arrays.retain(|array| !states.contains(array));
         arrays
     }
 }

@@ -117,7 +117,7 @@ impl Machine<'_> {
             }
         }
         let shape = self.extents(binders, base.span())?;
-        offset(term.span(), index, &shape)?;
+        offset(term.span(), index, &shape, read_at(term))?;
         let outer = self.syms.len();
         for (binder, i) in binders.iter().zip(index) {
             self.syms.push((binder.sym.clone(), *i));
@@ -147,21 +147,32 @@ fn fetch(term: &Term, base: &Term, value: &Val, index: &[i128]) -> Res<Val> {
         return Err(ill_typed(base, value));
     };
     let tensor = &held.tensor;
-    let at = offset(term.span(), index, tensor.shape())?;
+    let at = offset(term.span(), index, tensor.shape(), read_at(term))?;
     match tensor.nth(at) {
         Some(element) => Ok(Val::Scalar(tensor.dtype, element.clone())),
         None => Err(ill_typed(base, value)),
     }
 }
 
-/// The row-major number of an index, each component inside its axis.
-pub(super) fn offset(span: Span, index: &[i128], shape: &[usize]) -> Res<usize> {
+/// The index of a read.
+fn read_at(term: &Term) -> &[Term] {
+    match term.form() {
+        Form::Read(_, index) => index,
+        _ => &[],
+    }
+}
+
+/// The row-major number of an index, each component inside its axis. An error names a
+/// component as it is given in `terms`, not as it counts from the other end.
+pub(super) fn offset(span: Span, index: &[i128], shape: &[usize], terms: &[Term]) -> Res<usize> {
     let mut offset = 0;
     for (axis, (i, extent)) in index.iter().zip(shape).enumerate() {
         match usize::try_from(*i) {
             Ok(i) if i < *extent => offset = offset * extent + i,
             _ => {
-                let message = format!("index {i} is out of range for axis {axis} of extent {extent}");
+                let from_end = *i < 0 && terms.get(axis).is_some_and(Term::counts_from_end);
+                let given = if from_end { i - *extent as i128 } else { *i };
+                let message = format!("index {given} is out of range for axis {axis} of extent {extent}");
                 return error(Some(ErrorClass::Index), codes::INDEX, span, message);
             }
         }

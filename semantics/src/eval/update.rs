@@ -101,7 +101,7 @@ impl Machine<'_> {
             let message = "a write at an undefined index";
             return error(None, codes::UNDECIDED, w.value.span(), message);
         };
-        values[offset(w.value.span(), &index, shape)?] = value;
+        values[offset(w.value.span(), &index, shape, &w.index)?] = value;
         Ok(())
     }
 }

@@ -6,13 +6,13 @@ use rtv_grammar::ast::{Def, Dim, Elem, Expr, ExprKind, Generic, Param, TypeKind}
 use rtv_grammar::lower::Given;
 use rtv_grammar::print::print_type;
 use rtv_runtime::io::placeless;
+use rtv_runtime::loops::ArrayDecl;
 use rtv_runtime::random::Stream;
-use rtv_runtime::spec::{Argument, BAD_ARGUMENT, Literal, Setting, Source};
+use rtv_runtime::spec::{Argument, BAD_ARGUMENT, Input, Literal, Setting, Source};
 use rtv_semantics::diag::{Code, Diagnostic};
 use rtv_semantics::dtype::{DType, DTypeClass};
 use rtv_semantics::scalar::Domain;
 use rtv_semantics::size::Size;
-use rtv_semantics::tensor::Tensor;
 use rtv_semantics::types::TensorType;
 
 use crate::nearest::nearest;
@@ -20,11 +20,12 @@ use crate::nearest::nearest;
 /// An argument that no parameter takes, or a parameter without an argument.
 const WRONG_ARGUMENTS: Code = Code(813);
 
-/// The arguments of a call by name, and the tensors among them in the same order.
+/// The arguments of a call by name, and the values of the tensors among them in the same
+/// order.
 #[derive(Default)]
 pub struct Supplied {
     pub given: Vec<(String, Given)>,
-    pub tensors: Vec<Tensor>,
+    pub inputs: Vec<Input>,
 }
 
 /// What a parameter takes, as far as its written type says.
@@ -82,10 +83,11 @@ fn read_one(
         (Takes::Float, Source::Literal(_)) => Some(DType::F32),
         (Takes::Float, _) => None,
     };
-    let tensor = argument.tensor(&Setting { dtype, domain, stream })?;
-    let shape = tensor.shape().iter().map(|extent| Size::from(*extent as i64)).collect();
-    supplied.given.push((name.clone(), Given::Tensor(TensorType::new(tensor.dtype, shape))));
-    supplied.tensors.push(tensor);
+    let input = argument.input(&Setting { dtype, domain, stream })?;
+    let ArrayDecl { dtype, shape } = input.decl();
+    let shape = shape.iter().map(|extent| Size::from(*extent as i64)).collect();
+    supplied.given.push((name.clone(), Given::Tensor(TensorType::new(dtype, shape))));
+    supplied.inputs.push(input);
     Ok(())
 }
 

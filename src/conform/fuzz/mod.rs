@@ -9,6 +9,7 @@
 
 mod check;
 mod draw;
+mod layers;
 mod operators;
 mod shrink;
 mod value;

@@ -5,13 +5,13 @@ use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::tensor::Tensor;
 
 use super::draw::Draft;
-use super::{Carry, Own, Step};
+use super::{Carry, Own, Step, layers};
 
 /// Draws a step, or nothing where no value fits.
 pub type Family = fn(&mut Draft<'_>) -> Option<Step>;
 
 /// The kinds of steps; those that are fused in more ways stand more than once.
-pub const FAMILIES: [Family; 25] = [
+pub const FAMILIES: [Family; 31] = [
     unary_exact,
     unary_exact,
     unary_inexact,
@@ -36,13 +36,19 @@ pub const FAMILIES: [Family; 25] = [
     reduction,
     reduction,
     along_axis,
+    scan,
+    sorted,
+    scattered,
     product,
+    layers::convolution,
+    layers::pooling,
+    layers::normalization,
 ];
 
 /// Products and sums of one step, at most: the reference does them one by one.
-const MAX_WORK: usize = 1 << 20;
+pub const MAX_WORK: usize = 1 << 20;
 
-fn step(text: impl Into<String>, operands: &[usize], carry: Carry, own: Own) -> Option<Step> {
+pub fn step(text: impl Into<String>, operands: &[usize], carry: Carry, own: Own) -> Option<Step> {
     Some(Step { text: text.into(), operands: operands.to_vec(), carry, own })
 }
 
@@ -50,8 +56,13 @@ fn moved(text: impl Into<String>, operands: &[usize]) -> Option<Step> {
     step(text, operands, Carry::Moved, Own::None)
 }
 
-fn by(text: &str) -> Carry {
+pub fn by(text: &str) -> Carry {
     Carry::By(text.to_string())
+}
+
+/// The sizes of the finite elements of an operand.
+pub fn finite(k: usize) -> String {
+    format!("where(isfinite(a{k}), abs(a{k}), 0.0)")
 }
 
 fn float(tensor: &Tensor) -> bool {
@@ -312,7 +323,7 @@ fn reduction(draft: &mut Draft<'_>) -> Option<Step> {
         _ => String::new(),
     };
     let count = draft.tensor(x).numel() + 8;
-    let finite = "where(isfinite(a0), abs(a0), 0.0)";
+    let finite = finite(0);
     let float = float(draft.tensor(x));
     match draft.sampler.below(8) {
         0..=2 => {
@@ -336,33 +347,117 @@ fn reduction(draft: &mut Draft<'_>) -> Option<Step> {
     }
 }
 
-/// Whole rows: scans, softmax, sorting.
+/// Whole rows: softmax, and what follows it.
 fn along_axis(draft: &mut Draft<'_>) -> Option<Step> {
-    let x = draft.value(|t| t.rank() > 0)?;
+    let x = draft.value(|t| t.rank() > 0 && float(t))?;
     let (axis, extent) = draft.axis(x)?;
-    let float = float(draft.tensor(x));
-    let finite = "where(isfinite(a0), abs(a0), 0.0)";
-    let work = extent * draft.tensor(x).numel();
-    match draft.sampler.below(6) {
-        0 | 1 if work <= MAX_WORK => {
-            let own = if float {
-                Own::Sum(format!("cumsum({finite}, {axis}) * {}.0", extent + 8))
-            } else {
-                Own::None
-            };
-            step(format!("cumsum({{0}}, {axis})"), &[x], Carry::By(format!("cumsum(e0, {axis})")), own)
-        }
-        2 if float => {
-            step(format!("softmax({{0}}, {axis})"), &[x], Carry::Never, Own::of_result(extent + 32))
-        }
-        3 if float => {
+    match draft.sampler.below(3) {
+        0 => step(format!("softmax({{0}}, {axis})"), &[x], Carry::Never, Own::of_result(extent + 32)),
+        1 => {
             let own = Own::Epsilons(format!("(abs(r) + 1.0) * {}.0", extent + 32));
             step(format!("log_softmax({{0}}, {axis})"), &[x], Carry::Never, own)
         }
-        4 if extent <= 64 => {
-            step(format!("argsort({{0}}, {axis}, stable = true)"), &[x], Carry::Never, Own::None)
+        _ => moved(format!("flip({{0}}, {axis})"), &[x]),
+    }
+}
+
+/// Reductions up to each element, which the reference does one by one.
+fn scan(draft: &mut Draft<'_>) -> Option<Step> {
+    let x = draft.value(|t| t.rank() > 0)?;
+    let (axis, extent) = draft.axis(x)?;
+    let float = float(draft.tensor(x));
+    if extent * draft.tensor(x).numel() > MAX_WORK {
+        return None;
+    }
+    match draft.sampler.below(6) {
+        0 | 1 => {
+            let own = match float {
+                true => Own::Sum(format!("cumsum({}, {axis}) * {}.0", finite(0), extent + 8)),
+                false => Own::None,
+            };
+            step(format!("cumsum({{0}}, {axis})"), &[x], Carry::By(format!("cumsum(e0, {axis})")), own)
         }
-        _ => step(format!("flip({{0}}, {axis})"), &[x], Carry::Moved, Own::None),
+        2 => {
+            let own = if float { Own::of_result(extent + 8) } else { Own::None };
+            step(format!("cumprod({{0}}, {axis})"), &[x], Carry::Never, own)
+        }
+        3 if float => {
+            let own = Own::Epsilons(format!("(abs(r) + 1.0) * {}.0", extent + 32));
+            step(format!("logcumsumexp({{0}}, {axis})"), &[x], Carry::Never, own)
+        }
+        4 => {
+            let name = one_of(draft, &["cummax", "cummin"]);
+            step(
+                format!("{name}({{0}}, {axis})[0]"),
+                &[x],
+                Carry::By(format!("cummax(e0, {axis})[0]")),
+                Own::Zeros,
+            )
+        }
+        _ => {
+            let name = one_of(draft, &["cummax", "cummin"]);
+            step(format!("{name}({{0}}, {axis})[1]"), &[x], Carry::Never, Own::None)
+        }
+    }
+}
+
+fn sorted(draft: &mut Draft<'_>) -> Option<Step> {
+    let x = draft.value(|t| t.rank() > 0)?;
+    let (axis, extent) = draft.axis(x)?;
+    if extent * draft.tensor(x).numel() > MAX_WORK {
+        return None;
+    }
+    let (down, item) = (["true", "false"][draft.sampler.below(2)], draft.sampler.below(2));
+    let text = match draft.sampler.below(3) {
+        0 => format!("argsort({{0}}, {axis}, {down})"),
+        1 => format!("sort({{0}}, {axis}, {down})[{item}]"),
+        _ => format!("topk({{0}}, {}, {axis}, {down})[{item}]", draft.sampler.below(extent + 1)),
+    };
+    step(text, &[x], Carry::Never, Own::None)
+}
+
+/// Elements put where indices say, several of them at one place.
+fn scattered(draft: &mut Draft<'_>) -> Option<Step> {
+    let x = draft.value(|t| t.rank() > 0 && number(t))?;
+    let (axis, extent) = draft.axis(x)?;
+    let (dtype, mut shape) = (draft.tensor(x).dtype, draft.tensor(x).shape().to_vec());
+    shape[axis] = draft.extent();
+    let (count, float) = (shape[axis], float(draft.tensor(x)));
+    if draft.tensor(x).numel() * count > MAX_WORK {
+        return None;
+    }
+    let source = draft.of(dtype, &shape);
+    let own = |call: &str| {
+        let sizes = call.replace("{0}", &finite(0)).replace("{1}", "v1").replace("{2}", &finite(2));
+        if float { Own::Sum(format!("{sizes} * {}.0", count + 8)) } else { Own::None }
+    };
+    if draft.sampler.below(3) == 0 {
+        let index = draft.indices(&[count], extent);
+        let call = format!("index_add({{0}}, {axis}, {{1}}, {{2}})");
+        let carry = format!("index_add(e0, {axis}, v1, e2)");
+        return step(&call, &[x, index, source], Carry::By(carry), own(&call));
+    }
+    let index = draft.indices(&shape, extent);
+    match draft.sampler.below(4) {
+        0 => step(
+            format!("scatter({{0}}, {axis}, {{1}}, {{2}})"),
+            &[x, index, source],
+            Carry::Never,
+            Own::None,
+        ),
+        1 => {
+            let value = draft.number(dtype);
+            step(format!("scatter({{0}}, {axis}, {{1}}, {value})"), &[x, index], Carry::Never, Own::None)
+        }
+        2 => {
+            let name = one_of(draft, &["amax", "amin"]);
+            let call = format!("scatter_reduce({{0}}, {axis}, {{1}}, {{2}}, \"{name}\")");
+            step(call, &[x, index, source], Carry::Never, Own::Zeros)
+        }
+        _ => {
+            let call = format!("scatter_reduce({{0}}, {axis}, {{1}}, {{2}}, \"sum\")");
+            step(&call, &[x, index, source], Carry::Never, own(&call))
+        }
     }
 }
 
@@ -378,7 +473,6 @@ fn product(draft: &mut Draft<'_>) -> Option<Step> {
         return None;
     }
     let y = draft.of(dtype, &other);
-    let finite = |k: usize| format!("where(isfinite(a{k}), abs(a{k}), 0.0)");
     let own = match dtype.is_float() {
         true => Own::Sum(format!("({} @ {}) * {}.0", finite(0), finite(1), inner + 8)),
         false => Own::None,

@@ -119,6 +119,7 @@ fn case(record: &Record, overloads: &Overloads, reference: &Ours) -> Result<Resu
         expected,
         stated,
         allowed: Grade::EXACT,
+        contracted: Grade::EXACT,
         excepted: None,
     };
     Ok(Ok(with_grade(case, reference)))
