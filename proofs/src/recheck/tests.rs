@@ -43,6 +43,13 @@ monoid xor(a: i32, b: i32) -> i32 { let identity = 0 return bitwise_xor(a, b) }
 rule xor_of_concat[M, N](x: i32[M], y: i32[N]) {
   reduce(xor)(concat([x, y])[k] for k in M + N) <=> xor(reduce(xor)(x[k] for k in M), reduce(xor)(y[k] for k in N))
 }
+monoid affine(a: (f32, f32), b: (f32, f32)) -> (f32, f32) upto real {
+  let identity = (1.0, 0.0) return (a[0] * b[0], a[1] * b[0] + b[1])
+}
+rule affine_of_slices[N](s: f32[N], t: f32[N], n: size) requires n <= N upto real {
+  affine(reduce(affine)((s[k], t[k]) for k in n), reduce(affine)((s[n + k], t[n + k]) for k in N - n))
+    => reduce(affine)((s[k], t[k]) for k in N)
+}
 rule neighbours_from_either_end[*S](x: f32[*(S + 2)]) upto reassoc {
   [x[*i] + x[*(i + 1)] + x[*(i + 2)] for *i in *S] => [x[*(i + 2)] + x[*(i + 1)] + x[*i] for *i in *S]
 }
