@@ -36,6 +36,8 @@ fn marked[*S, *R](x: f32[*S], i: i64[*R]) -> f32[*S] { return scatter(x, 0, i, 7
 fn summed[*S, *R](x: i32[*S], i: i64[*R], y: i32[*R]) -> i32[*S] {
   return scatter_reduce(x, 0, i, y, \"sum\", false)
 }
+fn filled[*S, N](x: f32[*S], i: i64[N]) -> f32[*S] { return index_fill(x, 0, i % 9 - 4, 2.5) }
+fn near[N](x: i64[N]) -> bool[N] { return [any(x[k] == i or x[k] == i - 3 for k in N) for i in N] }
 fn placed[*S, N, *R](x: f32[*S], i: i64[N], y: f32[*R]) -> f32[*S] { return index_copy(x, 0, i, y) }
 ";
 
@@ -145,6 +147,7 @@ fn each_has_a_kernel_that_takes_no_quadratic_time() {
         let dtype = if function == "put" { "f32 90 70" } else { "i32 90 70" };
         cases.push((function, vec![dtype, "i64<90 90 70", dtype], "ByIndex"));
     }
+    cases.push(("filled", vec!["f32 90 70", "i64<90 80"], "ByIndex"));
     cases.push(("marked", vec!["f32 90 70", "i64<90 90 70"], "ByIndex"));
     for (function, shapes, kernel) in cases {
         let (call, arguments) = workloads::call(&module, function, &shapes);
@@ -198,6 +201,12 @@ fn reductions_by_index_keep_every_bit() {
         ("put", ["f32 30", "i64<30 40", "f32 40"]),
         ("summed", ["i32 9 70", "i64<9 12 70", "i32 12 70"]),
     ] {
+        assert_same(&case(&module, function, &shapes, same), &format!("{function} {shapes:?}"));
+    }
+    for (function, shapes) in
+        [("filled", ["f32 9 70", "i64 5"]), ("near", ["i64<12 9", ""]), ("near", ["i64 60", ""])]
+    {
+        let shapes: Vec<&str> = shapes.into_iter().filter(|shape| !shape.is_empty()).collect();
         assert_same(&case(&module, function, &shapes, same), &format!("{function} {shapes:?}"));
     }
     for shapes in [["f32 9 70", "i64<9 5 70"], ["f32 30", "i64<30 7"]] {
