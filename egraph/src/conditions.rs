@@ -1,7 +1,7 @@
 //! What must hold where a rule is applied, and whether it does.
 //!
-//! Sizes: the preconditions of the rule follow from those of the program. Values: under the
-//! reals they are finite; one that only one side computes cannot fail. A rule from left to right
+//! Sizes: the preconditions of the rule follow from those of the program. Values: over the
+//! reals they are finite, but for rules that only move them; one that only one side computes cannot fail. A rule from left to right
 //! alone asks, too, that its left side is defined there: the union of the graph is an equation
 //! for both directions.
 
@@ -53,6 +53,8 @@ impl fmt::Display for Refusal {
 pub struct Conditions<'a> {
     pub facts: &'a [Cond],
     pub engine: &'a dyn Entails,
+    /// Whether what is derived is an equation over the reals.
+    real: bool,
     asked: HashMap<Cond, bool>,
     known: HashMap<Id, Known>,
     /// Whether evaluation cannot fail: of terms, by id, and of heads, what they are applied to being there.
@@ -61,10 +63,11 @@ pub struct Conditions<'a> {
 }
 
 impl<'a> Conditions<'a> {
-    pub fn new(facts: &'a [Cond], engine: &'a dyn Entails) -> Conditions<'a> {
+    pub fn new(facts: &'a [Cond], engine: &'a dyn Entails, upto: Mode) -> Conditions<'a> {
         Conditions {
             facts,
             engine,
+            real: upto == Mode::Real,
             asked: HashMap::new(),
             known: HashMap::new(),
             safe: HashMap::new(),
@@ -182,8 +185,7 @@ impl<'a> Conditions<'a> {
                 return Err(Refusal::Size(cond));
             }
         }
-        let real = instance.claim.mode == Mode::Real;
-        if real {
+        if self.real && !instance.moves {
             for ((var, ty), value) in instance.params.iter().zip(values) {
                 let is_float = ty.as_tensor().is_some_and(|t| t.dtype.is_float());
                 if is_float && !self.known(graph, *value).finite {
@@ -219,7 +221,7 @@ impl<'a> Conditions<'a> {
         let params = instance.params.iter().zip(values);
         let vars: Vec<(Var, Known)> =
             params.map(|((var, _), value)| (var.clone(), self.known(graph, *value))).collect();
-        instance.claim.mode != Mode::Real || self.look(&left, vars.into_iter()).finite
+        !self.real || self.look(&left, vars.into_iter()).finite
     }
 }
 

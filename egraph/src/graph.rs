@@ -87,10 +87,13 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn new(fresh: Fresh) -> Graph {
-        let egraph = EGraph::new(Types::default())
-            .with_explanations_enabled()
-            .without_explanation_length_optimization();
+    /// One that tells short reasons takes longer to tell them.
+    pub fn new(fresh: Fresh, short: bool) -> Graph {
+        let egraph = EGraph::new(Types::default()).with_explanations_enabled();
+        let egraph = match short {
+            true => egraph.with_explanation_length_optimization(),
+            false => egraph.without_explanation_length_optimization(),
+        };
         Graph { egraph, fresh, origins: HashMap::new(), terms: HashMap::new() }
     }
 

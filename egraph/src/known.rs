@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
@@ -111,9 +112,13 @@ impl Looking<'_> {
                 if dtype.is_float() { known } else { Known::finite(known.finite) }
             }
             Fun::Scalar(fun) => {
+                let square = *fun == Scalar::Mul && alpha_eq(&args[0], &args[1]);
                 let args: Vec<Known> = args.iter().map(|arg| self.term(arg)).collect();
                 match term.tensor_type() {
-                    Some(t) if t.dtype.is_float() => scalar(*fun, &args),
+                    Some(t) if t.dtype.is_float() => {
+                        let known = scalar(*fun, &args);
+                        Known { nonneg: known.nonneg || square && known.finite, ..known }
+                    }
                     _ => Known::finite(args.iter().all(|arg| arg.finite)),
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rtv_semantics::derivation::{Derivation, operator_form, parts, with_parts};
 use rtv_semantics::entail::Entails;
-use rtv_semantics::program::Function;
+use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::{Form, Term, Var};
@@ -24,6 +24,8 @@ const FUSIONS: [Fusion; 3] = [Fusion(0.1), Fusion(0.4), Fusion(1.0)];
 
 /// What a search needs from outside.
 pub struct Settings<'a> {
+    /// The mode of the equation that is derived.
+    pub upto: Mode,
     pub limits: Limits,
     pub engine: &'a dyn Entails,
     /// Whether the time of the search is over.
@@ -32,6 +34,8 @@ pub struct Settings<'a> {
     pub sizes: &'a dyn Fn(&Sym) -> f64,
     /// Whether terms that are made one are compared at a random input, too.
     pub fingerprints: bool,
+    /// Whether the derivation is to be made short, which takes time in large graphs.
+    pub short: bool,
     /// The cost of a whole program, given as its body; `None` where it cannot be told.
     pub price: &'a dyn Fn(&Term) -> Option<f64>,
 }
@@ -67,11 +71,13 @@ pub struct Optimized {
 pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<'_>) -> Optimized {
     let mut fresh = Fresh::above([&function.body]).and_above(&function.facts);
     let source = operator_form(&function.body, &mut fresh).term;
-    let mut graph = Graph::new(fresh);
+    let mut graph = Graph::new(fresh, settings.short);
     let root = graph.add(&source, &Root::Source);
-    let conditions = Conditions::new(&function.facts, settings.engine);
+    let conditions = Conditions::new(&function.facts, settings.engine, settings.upto);
     let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };
-    let mut search = Search::new(graph, conditions, fingerprints, settings.limits, settings.out_of_time);
+    let cheapest = Prices { sizes: settings.sizes, fusion: FUSIONS[0] };
+    let mut search =
+        Search::new(graph, conditions, fingerprints, cheapest, settings.limits, settings.out_of_time);
     let ended = search.run(rules);
     let price = |term: &Term, search: &mut Search<'_>| {
         let body = in_lets(term, &mut search.graph.fresh);

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use rtv_semantics::derivation::{operator_form, parts};
 use rtv_semantics::diag::Span;
 use rtv_semantics::entail::Cond;
+use rtv_semantics::movement::moves_alike;
 use rtv_semantics::program::{Claim, Input, Mode};
 use rtv_semantics::size::{Size, Sym};
-use rtv_semantics::subst::{Fresh, Subst, free_syms};
-use rtv_semantics::term::{Form, Term, Var};
+use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
+use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
 
 use crate::heads::{HeadId, Heads};
@@ -34,6 +35,8 @@ pub struct Instance {
     pub params: Vec<(Var, Type)>,
     pub facts: Vec<Cond>,
     pub sides: [Side; 2],
+    /// Both sides only move data: see Note [Movement] in `semantics`.
+    pub moves: bool,
 }
 
 /// One side: a tree over heads of the table of patterns.
@@ -114,13 +117,27 @@ impl Instance {
         };
         let sides = [side(&claim.lhs)?, side(&claim.rhs)?];
         let facts = claim.facts.iter().map(|fact| names.cond(fact)).collect();
-        Ok(Instance { rule, claim: claim.clone(), syms, params, facts, sides })
+        let moves = claim.mode == Mode::Exact
+            && [&claim.lhs, &claim.rhs].into_iter().all(|side| moves_alike(side, side));
+        Ok(Instance { rule, claim: claim.clone(), syms, params, facts, sides, moves })
     }
 
     /// The parameters that one side computes and the other does not.
     pub fn lopsided(&self) -> impl Iterator<Item = usize> {
         let [left, right] = &self.sides;
         left.params.symmetric_difference(&right.params).copied()
+    }
+
+    /// How many more heads the other side has than the one that is looked for.
+    pub fn growth(&self, from: usize) -> isize {
+        let heads = |side: &Side| side.pattern.heads() as isize;
+        heads(&self.sides[1 - from]) - heads(&self.sides[from])
+    }
+
+    /// Whether a side is one elementwise operator: there is always one, and little comes of writing it as two.
+    pub fn is_plain(&self, from: usize) -> bool {
+        let side = &self.sides[from];
+        side.pattern.heads() == 1 && is_elementwise(&side.term)
     }
 
     /// Whether what one side is says all of the other: its sizes and values.
@@ -135,6 +152,25 @@ impl Instance {
     /// Whether a symbol is one of the rule.
     pub fn is_own(&self, sym: &Sym) -> bool {
         self.syms.contains(sym)
+    }
+}
+
+/// Whether a call computes each element from elements.
+fn is_elementwise(term: &Term) -> bool {
+    let Form::Call(Fun::Op(instance), _) = term.form() else { return false };
+    match instance.body.form() {
+        Form::Comp(_, body) => is_scalar_made(body),
+        _ => is_scalar_made(&instance.body),
+    }
+}
+
+fn is_scalar_made(term: &Term) -> bool {
+    let inner = || children(term).into_iter().all(is_scalar_made);
+    match term.form() {
+        Form::Read(base, _) => matches!(base.form(), Form::Var(_)),
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_), _) | Form::If(..) => inner(),
+        Form::Var(_) | Form::Lit(_) | Form::Size(_) => true,
+        _ => false,
     }
 }
 
@@ -155,6 +191,13 @@ impl Pattern {
         }
         let parts = parts(term).iter().map(|part| Pattern::of(part, params, heads)).collect();
         Pattern::Head(heads.intern(term), parts)
+    }
+
+    fn heads(&self) -> usize {
+        match self {
+            Pattern::Param(_) => 0,
+            Pattern::Head(_, parts) => 1 + parts.iter().map(Pattern::heads).sum::<usize>(),
+        }
     }
 
     fn params(&self, into: &mut BTreeSet<usize>) {

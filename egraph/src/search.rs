@@ -2,7 +2,9 @@
 //! of it or a limit is reached.
 //!
 //! Limits are looked at before every application, not between rounds. A rule that matches too
-//! often rests for some rounds, longer each time.
+//! often rests for some rounds, longer each time. What makes terms longer is applied in the first
+//! rounds only, the longer the fewer; and no term is written that costs more than the whole
+//! program: nothing comes of one that could be cheaper.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
 use crate::rule::{Instance, Pattern, Rule, Unusable};
+use crate::work::Prices;
 
 /// Partial matches of one rule in one round.
 const MATCHES: usize = 20_000;
@@ -28,6 +31,16 @@ const REST: usize = 2;
 
 /// The reason of a union of a call and its body; that of an application is `a` and its number.
 pub const DEFINITION: &str = "definition";
+
+/// The rounds in which a side is looked for whose other side has so many more heads.
+fn rounds(growth: isize) -> usize {
+    match growth {
+        ..=0 => usize::MAX,
+        1 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}
 
 /// Bounds of a search.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +52,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { nodes: 6_000, rounds: 12 }
+        Limits { nodes: 3_000, rounds: 10 }
     }
 }
 
@@ -69,6 +82,8 @@ struct Searched {
     written: HashMap<(HeadId, Vec<Size>), HeadId>,
     rests_until: usize,
     rested: u32,
+    /// The rounds in which it is looked for.
+    rounds: usize,
 }
 
 /// What was refused, and how often, by rule and reason.
@@ -96,6 +111,9 @@ pub struct Search<'a> {
     pub wrong: Option<usize>,
     /// Names for terms that are looked at and dropped, apart from those of the graph.
     looked_through: Fresh,
+    prices: Prices<'a>,
+    /// What the program costs.
+    budget: f64,
     limits: Limits,
     out_of_time: &'a dyn Fn() -> bool,
 }
@@ -105,10 +123,15 @@ impl<'a> Search<'a> {
         graph: Graph,
         conditions: Conditions<'a>,
         fingerprints: Option<Fingerprints>,
+        prices: Prices<'a>,
         limits: Limits,
         out_of_time: &'a dyn Fn() -> bool,
     ) -> Search<'a> {
+        let heads = graph.egraph.nodes().iter().map(|node| &graph.heads().get(node.head).term);
+        let budget = heads.map(|head| prices.head(head)).sum();
         Search {
+            prices,
+            budget,
             graph,
             rules: Vec::new(),
             conditions,
@@ -152,8 +175,14 @@ impl<'a> Search<'a> {
                     // From right to left only what is an equation.
                     let sides = if claim.directed { 0..1 } else { 0..2 };
                     for from in sides.filter(|from| instance.determines(*from)) {
-                        let (instance, written) = (instance.clone(), HashMap::new());
-                        self.searched.push(Searched { instance, from, written, rests_until: 0, rested: 0 });
+                        if instance.growth(from) > 0 && instance.is_plain(from) {
+                            continue;
+                        }
+                        let (written, rounds) = (HashMap::new(), rounds(instance.growth(from)));
+                        let instance = instance.clone();
+                        let searched =
+                            Searched { instance, from, written, rests_until: 0, rested: 0, rounds };
+                        self.searched.push(searched);
                     }
                 }
             }
@@ -170,6 +199,9 @@ impl<'a> Search<'a> {
             let mut resting = false;
             let mut found = Vec::new();
             for at in 0..self.searched.len() {
+                if round >= self.searched[at].rounds {
+                    continue;
+                }
                 if self.searched[at].rests_until > round {
                     resting = true;
                     continue;
@@ -241,13 +273,23 @@ impl<'a> Search<'a> {
             self.refused.entry(instance.rule).or_insert((refusal, 0)).1 += 1;
             return false;
         }
+        // Admitted, so that heads may come from it, whether or not a union comes of it.
         let application = self.applications.len();
+        let applied = Applied { instance: instance.clone(), sizes: sizes.clone(), values: values.clone() };
+        self.applications.push(applied);
         let root = Root::Side { application, right: from == 0 };
         let subst = instance.syms.iter().zip(&sizes);
         let subst = subst.fold(Subst::new(), |s, (sym, size)| s.with_size(sym, size.clone()));
-        let mut writer =
-            Writer { graph: &mut self.graph, searched: &mut self.searched[at], sizes: &sizes, subst, root };
-        let written = writer.side(&values);
+        let mut writer = Writer {
+            graph: &mut self.graph,
+            searched: &mut self.searched[at],
+            sizes: &sizes,
+            subst,
+            root,
+            prices: &self.prices,
+            budget: self.budget,
+        };
+        let Some(written) = writer.side(&values) else { return false };
         let matched = self.rebuilt(&found.tree, &values);
         if self.graph.ty(written) != self.graph.ty(matched) {
             return false;
@@ -257,7 +299,6 @@ impl<'a> Search<'a> {
             return false;
         }
         let (left, right) = if from == 0 { (matched, written) } else { (written, matched) };
-        self.applications.push(Applied { instance: instance.clone(), sizes, values });
         let merged = self.graph.egraph.union_trusted(left, right, format!("a{application}"));
         if merged {
             *self.fired.entry(instance.rule).or_default() += 1;
@@ -325,33 +366,38 @@ fn is_made_of_operators(term: &Term) -> bool {
 }
 
 /// Writes the other side of a rule into the graph.
-struct Writer<'a> {
+struct Writer<'a, 'p> {
     graph: &'a mut Graph,
     searched: &'a mut Searched,
     sizes: &'a [Size],
     subst: Subst,
     root: Root,
+    prices: &'a Prices<'p>,
+    /// What the heads of the side may cost together.
+    budget: f64,
 }
 
-impl Writer<'_> {
-    fn side(&mut self, values: &[Id]) -> Id {
+impl Writer<'_, '_> {
+    /// Nothing where that is too expensive.
+    fn side(&mut self, values: &[Id]) -> Option<Id> {
         let instance = self.searched.instance.clone();
         let to = 1 - self.searched.from;
         self.pattern(&instance.sides[to].pattern, values, &mut Vec::new())
     }
 
-    fn pattern(&mut self, pattern: &Pattern, values: &[Id], path: &mut Vec<usize>) -> Id {
+    fn pattern(&mut self, pattern: &Pattern, values: &[Id], path: &mut Vec<usize>) -> Option<Id> {
         match pattern {
-            Pattern::Param(at) => values[*at],
+            Pattern::Param(at) => Some(values[*at]),
             Pattern::Head(head, parts) => {
                 let mut ids = Vec::new();
                 for (at, part) in parts.iter().enumerate() {
                     path.push(at);
-                    ids.push(self.pattern(part, values, path));
+                    ids.push(self.pattern(part, values, path)?);
                     path.pop();
                 }
                 let head = self.head(*head, path);
-                self.graph.apply(head, ids)
+                self.budget -= self.prices.head(&self.graph.heads().get(head).term);
+                (self.budget >= 0.0).then(|| self.graph.apply(head, ids))
             }
         }
     }

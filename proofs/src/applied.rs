@@ -61,7 +61,7 @@ impl Looking<'_> {
                     _ => false,
                 };
                 if items.iter().any(narrows) && self.is_tensor(base) {
-                    self.surely.insert("slice".into());
+                    self.surely.insert("getitem".into());
                 }
                 self.visit(base);
             }

@@ -53,7 +53,9 @@ pub fn as_test(item: &Item, found: &Counterexample) -> Option<String> {
         pattern("right"),
         asserts.collect::<String>(),
     );
-    let mut test = parse(FileId(0), &text).file.items.pop()?;
+    let mut parsed = parse(FileId(0), &text);
+    // The components of a parameter that is a tuple have no names.
+    let mut test = parsed.file.items.pop().filter(|_| parsed.diagnostics.is_empty())?;
     let ItemKind::Test { body, .. } = &mut test.kind else { return None };
     let mut rest = body.stmts.split_off(body.stmts.len().checked_sub(2 + compared.len())?);
     let asserts = rest.split_off(2);

@@ -51,9 +51,9 @@ pub fn program(module: &Module, at: usize, rank: usize) -> (Option<(Function, Ch
     (function.map(|function| (function, choice)), lower.take_diagnostics())
 }
 
-/// The claim of the item at a place of a module, at every choice of these dtypes and of at most so many axes
-/// for its rank variables. Nothing of one that rests on declared monoids, or does not type at a choice.
-pub fn rule_claims(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: usize) -> Vec<Arc<Claim>> {
+/// The choices of these dtypes, and of at most so many axes for its rank variables, at which the item at a place of
+/// a module may say something of a program of such values. None of one that rests on declared monoids.
+pub fn rule_choices(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: usize) -> Vec<Choice> {
     let item = &module.items[at];
     if !module.monoids(at).is_empty() {
         return Vec::new();
@@ -62,11 +62,13 @@ pub fn rule_claims(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: u
     let chosen: Vec<DTypes> = dtype_choices(item).unwrap_or_default().into_iter().filter(among).collect();
     let ranks = if has_rank_variables(item) { 0..=rank } else { 0..=0 };
     // Of values of more axes than the program has, a rule has nothing to say.
-    let choices = ranks
-        .filter(|of| most_axes(module, at, *of) <= rank)
-        .flat_map(|rank| with_ranks(&chosen, Ranks::Fixed(rank)));
-    let claim = |choice| Lower::new(&module.defs, &Guessing).claim(item, &choice).map(Arc::new);
-    choices.filter_map(claim).collect()
+    let ranks = ranks.filter(|of| most_axes(module, at, *of) <= rank);
+    ranks.flat_map(|rank| with_ranks(&chosen, Ranks::Fixed(rank))).collect()
+}
+
+/// The claim of the item at a place of a module at a choice; nothing where it does not type there.
+pub fn rule_claim(module: &Module, at: usize, choice: &Choice) -> Option<Arc<Claim>> {
+    Lower::new(&module.defs, &Guessing).claim(&module.items[at], choice).map(Arc::new)
 }
 
 /// The operators that a claim applies, those of its functions included, at the same

@@ -46,7 +46,7 @@ pub use as_test::as_test;
 pub use certificate::Certificate;
 pub use check::{Checker, Outcome, Settings, Stage};
 pub use content::SOUNDNESS;
-pub use core::{core, operators, program, rule_claims};
+pub use core::{core, operators, program, rule_choices, rule_claim};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
 pub use decide::BOUNDED;

@@ -8,9 +8,13 @@
 
 use std::collections::BTreeSet;
 
+use num_bigint::BigInt;
+use num_integer::Integer;
+use num_traits::ToPrimitive;
+
 use crate::arith::Arith;
 use crate::entail::{Cond, Entails};
-use crate::size::{Sym, SymKind};
+use crate::size::{Atom, Monomial, Size, Sym, SymKind};
 
 /// Assignments that are tried.
 const TRIES: u64 = 24;
@@ -33,13 +37,12 @@ pub fn counterexample(facts: &[Cond], goal: &Cond) -> Option<Vec<(Sym, i128)>> {
     facts.iter().chain([goal]).for_each(|cond| cond.collect_syms(&mut syms));
     let syms: Vec<Sym> = syms.into_iter().collect();
     let missed = goal.clone().negated();
-    let wanted: Vec<&Cond> = facts.iter().chain([&missed]).collect();
+    let wanted: Vec<Placed> = facts.iter().chain([&missed]).map(|cond| Placed::cond(cond, &syms)).collect();
     (0..TRIES).find_map(|round| {
         let mut values: Vec<i128> =
             syms.iter().enumerate().map(|(k, sym)| start(sym, round, k as u64)).collect();
         for step in 0..REPAIRS {
-            let holds = |cond: &Cond, values: &[i128]| cond.eval(&|s| value(&syms, values, s)) == Some(true);
-            let Some(open) = wanted.iter().find(|cond| !holds(cond, &values)) else {
+            let Some(open) = wanted.iter().find(|cond| cond.truth(&values) != Some(true)) else {
                 return Some(syms.iter().cloned().zip(values).collect());
             };
             if !repair(open, &syms, &mut values, mixed(round, step as u64)) {
@@ -50,8 +53,122 @@ pub fn counterexample(facts: &[Cond], goal: &Cond) -> Option<Vec<(Sym, i128)>> {
     })
 }
 
-fn value(syms: &[Sym], values: &[i128], sym: &Sym) -> Option<i128> {
-    syms.binary_search(sym).ok().map(|at| values[at])
+/// A condition whose symbols are known by their places: it is evaluated some hundred times.
+enum Placed {
+    Known(bool),
+    NonNeg(Polynomial),
+    Zero(Polynomial),
+    NonZero(Polynomial),
+    And(Vec<Placed>),
+    Or(Vec<Placed>),
+}
+
+/// The terms of a size, each a coefficient with powers of factors; and the places of the symbols in it.
+struct Polynomial {
+    terms: Vec<(Option<i128>, Vec<(Factor, u32)>)>,
+    places: Vec<usize>,
+}
+
+enum Factor {
+    Sym(usize),
+    Div(Polynomial, Polynomial),
+    Min(Polynomial, Polynomial),
+    Max(Polynomial, Polynomial),
+}
+
+impl Placed {
+    fn cond(cond: &Cond, syms: &[Sym]) -> Placed {
+        let all = |parts: &[Cond]| parts.iter().map(|part| Placed::cond(part, syms)).collect();
+        match cond {
+            Cond::True => Placed::Known(true),
+            Cond::False => Placed::Known(false),
+            Cond::NonNeg(p) => Placed::NonNeg(Polynomial::of(p, syms)),
+            Cond::Zero(p) => Placed::Zero(Polynomial::of(p, syms)),
+            Cond::NonZero(p) => Placed::NonZero(Polynomial::of(p, syms)),
+            Cond::And(parts) => Placed::And(all(parts)),
+            Cond::Or(parts) => Placed::Or(all(parts)),
+        }
+    }
+
+    /// As [`Cond::eval`].
+    fn truth(&self, values: &[i128]) -> Option<bool> {
+        Some(match self {
+            Placed::Known(truth) => *truth,
+            Placed::NonNeg(p) => p.value(values)? >= 0,
+            Placed::Zero(p) => p.value(values)? == 0,
+            Placed::NonZero(p) => p.value(values)? != 0,
+            Placed::And(parts) => {
+                for part in parts {
+                    if !part.truth(values)? {
+                        return Some(false);
+                    }
+                }
+                true
+            }
+            Placed::Or(parts) => {
+                for part in parts {
+                    if part.truth(values)? {
+                        return Some(true);
+                    }
+                }
+                false
+            }
+        })
+    }
+}
+
+impl Polynomial {
+    fn of(size: &Size, syms: &[Sym]) -> Polynomial {
+        let term = |(monomial, coefficient): &(Monomial, BigInt)| {
+            let factors = monomial.iter().map(|(atom, power)| (Factor::of(atom, syms), *power));
+            (coefficient.to_i128(), factors.collect())
+        };
+        let places = size.syms().iter().filter_map(|sym| syms.binary_search(sym).ok()).collect();
+        Polynomial { terms: size.terms().iter().map(term).collect(), places }
+    }
+
+    /// As [`Size::eval`].
+    fn value(&self, values: &[i128]) -> Option<i128> {
+        let mut sum: i128 = 0;
+        for (coefficient, factors) in &self.terms {
+            let mut product = (*coefficient)?;
+            for (factor, power) in factors {
+                let value = factor.value(values)?;
+                for _ in 0..*power {
+                    product = product.checked_mul(value)?;
+                }
+            }
+            sum = sum.checked_add(product)?;
+        }
+        Some(sum)
+    }
+}
+
+impl Factor {
+    fn of(atom: &Atom, syms: &[Sym]) -> Factor {
+        let size = |size: &Size| Polynomial::of(size, syms);
+        match atom {
+            Atom::Sym(sym) => {
+                Factor::Sym(syms.binary_search(sym).expect("invariant: every symbol is collected"))
+            }
+            Atom::Div(a, b) => Factor::Div(size(a), size(b)),
+            Atom::Min(a, b) => Factor::Min(size(a), size(b)),
+            Atom::Max(a, b) => Factor::Max(size(a), size(b)),
+        }
+    }
+
+    fn value(&self, values: &[i128]) -> Option<i128> {
+        match self {
+            Factor::Sym(place) => Some(values[*place]),
+            Factor::Div(a, b) => {
+                let (a, b) = (a.value(values)?, b.value(values)?);
+                let defined = b != 0 && (a, b) != (i128::MIN, -1);
+                defined.then(|| Integer::div_floor(&a, &b))
+            }
+            Factor::Min(a, b) => Some(a.value(values)?.min(b.value(values)?)),
+            Factor::Max(a, b) => Some(a.value(values)?.max(b.value(values)?)),
+        }
+    }
 }
 
 /// Small values; indices are smaller than sizes.
@@ -67,34 +184,30 @@ fn start(sym: &Sym, round: u64, at: u64) -> i128 {
 
 /// Changes the value of one symbol so that a bound or an equation in it comes to hold, if
 /// the symbol stands there with coefficient one.
-fn repair(cond: &Cond, syms: &[Sym], values: &mut [i128], choice: u64) -> bool {
+fn repair(cond: &Placed, syms: &[Sym], values: &mut [i128], choice: u64) -> bool {
     let (p, exact) = match cond {
-        Cond::NonNeg(p) => (p, false),
-        Cond::Zero(p) => (p, true),
-        Cond::NonZero(p) => (p, false),
-        Cond::And(parts) => {
-            let open = parts.iter().find(|c| c.eval(&|s| value(syms, values, s)) != Some(true));
-            return open.is_some_and(|c| repair(c, syms, values, choice));
+        Placed::NonNeg(p) | Placed::NonZero(p) => (p, false),
+        Placed::Zero(p) => (p, true),
+        Placed::And(parts) => {
+            let open = parts.iter().find(|part| part.truth(values) != Some(true));
+            return open.is_some_and(|part| repair(part, syms, values, choice));
         }
-        Cond::Or(parts) => {
+        Placed::Or(parts) => {
             let part = parts.get(choice as usize % parts.len().max(1));
-            return part.is_some_and(|c| repair(c, syms, values, choice / 7));
+            return part.is_some_and(|part| repair(part, syms, values, choice / 7));
         }
-        Cond::True | Cond::False => return false,
+        Placed::Known(_) => return false,
     };
-    let Ok(now) = p.eval(&|s| value(syms, values, s)) else { return false };
-    let mut inside = BTreeSet::new();
-    p.collect_syms(&mut inside);
-    let places: Vec<usize> = inside.iter().filter_map(|s| syms.binary_search(s).ok()).collect();
-    for k in 0..places.len() {
-        let at = places[(k + choice as usize) % places.len()];
+    let Some(now) = p.value(values) else { return false };
+    for k in 0..p.places.len() {
+        let at = p.places[(k + choice as usize) % p.places.len()];
         let old = values[at];
         values[at] = old + 1;
-        let slope = p.eval(&|s| value(syms, values, s)).map_or(0, |next| next.saturating_sub(now));
+        let slope = p.value(values).map_or(0, |next| next.saturating_sub(now));
         values[at] = old;
         let by = match (cond, slope) {
             (_, 0) => continue,
-            (Cond::NonZero(_), _) => 1,
+            (Placed::NonZero(_), _) => 1,
             _ => {
                 let rest = !exact && now % slope != 0;
                 (now.saturating_neg() / slope).saturating_add(i128::from(rest) * slope.signum())
@@ -119,7 +232,6 @@ fn mixed(a: u64, b: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::size::Size;
 
     fn found(facts: &[Cond], goal: &Cond) -> bool {
         let Some(values) = counterexample(facts, goal) else { return false };

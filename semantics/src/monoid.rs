@@ -4,11 +4,11 @@
 //! A reduction by a declared monoid begins with its first element and combines from left
 //! to right, in row-major order; without elements it is the identity. So it means the same
 //! whatever the laws of the monoid are: they are claims, and only [`Declared::laws`] says
-//! what of them may be used.
+//! what of them may be used. Elements of a declared monoid are scalars, or tuples of them.
 
-use crate::alpha::same_function;
+use crate::alpha::{alpha_eq, same_function};
 use crate::diag::Span;
-use crate::dtype::{Category, DType};
+use crate::dtype::Category;
 use crate::program::Mode;
 use crate::scalar::Scalar;
 use crate::size::Size;
@@ -31,14 +31,16 @@ pub enum Monoid {
     Declared(Arc<Declared>),
 }
 
-/// A monoid of scalars that a file declares, at one dtype.
+/// A monoid that a file declares, at one choice of dtypes: its elements are scalars, or
+/// tuples of scalars.
 #[derive(Debug)]
 pub struct Declared {
     /// The combination of two parameters, in which nothing else is free.
     pub combine: Arc<Instance>,
-    /// The same, unfolded.
+    /// The same, unfolded: a scalar, or a tuple of scalars.
     pub element: Term,
-    pub identity: Lit,
+    /// A literal, or a tuple of literals.
+    pub identity: Term,
     /// What is proved of it; nothing where its laws are open, or are what is asked.
     pub laws: Option<Laws>,
 }
@@ -80,9 +82,9 @@ impl Declared {
         &self.combine.name
     }
 
-    /// The dtype of its elements.
-    pub fn dtype(&self) -> DType {
-        self.combine.body.dtype()
+    /// The type of its elements.
+    pub fn ty(&self) -> &Type {
+        self.element.ty()
     }
 
     /// Its parameters, and what they combine to.
@@ -148,7 +150,7 @@ impl Reduce {
 impl PartialEq for Declared {
     fn eq(&self, other: &Declared) -> bool {
         self.name() == other.name()
-            && self.identity == other.identity
+            && alpha_eq(&self.identity, &other.identity)
             && self.laws == other.laws
             && same_function(self.function(), other.function())
     }
@@ -158,7 +160,7 @@ impl Eq for Declared {}
 
 impl Hash for Declared {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.name(), self.dtype()).hash(state);
+        (self.name(), self.ty()).hash(state);
     }
 }
 
@@ -188,8 +190,15 @@ impl Monoid {
         }
     }
 
-    /// The value of an empty reduction.
-    pub fn neutral(&self, dtype: DType, span: Span) -> Term {
+    /// The value of an empty reduction of elements of a type.
+    ///
+    /// # Panics
+    /// If those of one of the language's own are tuples: elaboration has checked them.
+    pub fn neutral(&self, ty: &Type, span: Span) -> Term {
+        if let Monoid::Declared(declared) = self {
+            return declared.identity.clone();
+        }
+        let dtype = ty.as_tensor().expect("invariant: the language's own combine scalars").dtype;
         let number = |n: i64| match dtype.category() {
             Category::Float => Lit::Decimal(n.to_string().into()),
             Category::Bool => Lit::Bool(n != 0),
@@ -204,7 +213,7 @@ impl Monoid {
             Monoid::Min => bound(most, Lit::Inf),
             Monoid::Any => Lit::Bool(false),
             Monoid::All => Lit::Bool(true),
-            Monoid::Declared(declared) => declared.identity.clone(),
+            Monoid::Declared(_) => unreachable!("invariant: one of the language's own"),
         };
         Term::lit(lit, dtype, span)
     }

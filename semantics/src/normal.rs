@@ -94,8 +94,8 @@ impl Normal<'_> {
         let facts = self.facts.clone();
         let mut ranges =
             Ranges { binders, body, free_order, facts: &facts, engine: self.engine, fresh: &mut self.fresh };
-        if let Some(ty) = r.body.tensor_type().filter(|_| ranges.empty()) {
-            return r.op.neutral(ty.dtype, span);
+        if ranges.empty() {
+            return r.op.neutral(r.body.ty(), span);
         }
         ranges.reshape();
         let Ranges { binders, body, .. } = ranges;

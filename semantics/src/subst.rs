@@ -498,13 +498,38 @@ impl Walk<'_> {
         let requires = requires.collect();
         Arc::new(Instance {
             name: instance.name.clone(),
-            statics: instance.statics.clone(),
+            statics: instance
+                .statics
+                .iter()
+                .map(|(name, text)| (name.clone(), retold(text, &scope.subst)))
+                .collect(),
             params,
             requires,
             body: self.term(&mut inner, &instance.body),
             is_op: instance.is_op,
         })
     }
+}
+
+/// A static argument as it is written, with other sizes in place of names; what stands in quotes stays.
+fn retold(text: &str, subst: &Subst) -> String {
+    let named = |name: &str| subst.sizes.iter().find(|(sym, _)| sym.name() == name);
+    let (mut told, mut rest, mut quoted) = (String::new(), text, false);
+    while let Some(first) = rest.chars().next() {
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let word = rest.find(|c| !is_name(c)).unwrap_or(rest.len()).max(first.len_utf8());
+        let (head, tail) = rest.split_at(word);
+        quoted ^= head == "\"";
+        match named(head).filter(|_| !quoted) {
+            Some((_, size)) if size.as_sym().is_some() || size.as_i64().is_some_and(|n| n >= 0) => {
+                told += &size.to_string();
+            }
+            Some((_, size)) => told += &format!("({size})"),
+            None => told += head,
+        }
+        rest = tail;
+    }
+    told
 }
 
 /// Results before the binding may have used another variable of this id.

@@ -7,8 +7,9 @@
 //! and the place it was written at.
 //!
 //! Invariants, checked by the constructors: a read has one index per axis of its
-//! base; comprehension bodies and reduction bodies are scalars; the two branches
-//! of an `if` have one type; a scalar call obeys its row's signature.
+//! base; comprehension bodies and reduction bodies are scalars, those of reductions by a
+//! declared monoid elements of it; the two branches of an `if` have one type; a scalar call
+//! obeys its row's signature.
 
 use crate::alpha::alpha_eq;
 use crate::cancel::checkpoint;
@@ -307,7 +308,7 @@ impl Term {
 
     /// Two elements of a declared monoid, combined.
     pub fn combine(monoid: Arc<Declared>, left: Term, right: Term, span: Span) -> Term {
-        let ty = Type::scalar(monoid.dtype());
+        let ty = monoid.ty().clone();
         debug_assert!(*left.ty() == ty && *right.ty() == ty, "elements of the monoid");
         Term::new(Form::Call(Fun::Combine(monoid), vec![left, right]), ty, span)
     }
@@ -322,6 +323,16 @@ impl Term {
             return parts[k].clone();
         }
         Term::new(Form::Call(Fun::Item(k), vec![tuple]), ty, span)
+    }
+
+    /// The components of a tuple; the term itself, if it is none.
+    pub fn components(&self) -> Vec<Term> {
+        match self.ty() {
+            Type::Tuple(parts) => {
+                (0..parts.len()).map(|k| Term::item(k, self.clone(), self.span())).collect()
+            }
+            _ => vec![self.clone()],
+        }
     }
 
     /// The scalar of `base` at one index per axis.

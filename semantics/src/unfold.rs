@@ -2,7 +2,8 @@
 //!
 //! Calls of operator instances, `let`s, comprehensions and reads of anything but a
 //! free variable disappear; what remains are reads of free variables, literals,
-//! sizes, scalar calls, casts, `if`s and reductions. Reductions get fresh binders. A
+//! sizes, scalar calls, casts, `if`s and reductions. Of a reduction of tuples, or a fold over
+//! them, it is a component, and its body is a tuple of scalars. Reductions get fresh binders. A
 //! shared argument read twice at one index gives one shared node, so the result is a
 //! graph: rename apart before joining copies under one another.
 //!
@@ -60,7 +61,8 @@ impl fmt::Display for UnfoldError {
 
 impl std::error::Error for UnfoldError {}
 
-/// The scalar at `index` (one term per axis: of type `Size`, or an integer scalar).
+/// The scalar at `index` (one term per axis: of type `Size`, or an integer scalar), or a tuple
+/// of scalars as a whole.
 pub fn element(term: &Term, index: &[Term], fresh: &mut Fresh, limits: Limits) -> Result<Term, UnfoldError> {
     component(term, &[], index, fresh, limits)
 }
@@ -208,7 +210,7 @@ impl<'a> Machine<'a> {
         Machine { fresh, limits, depth: 0, steps: 0, memo: HashMap::new() }
     }
 
-    /// A scalar term in its scope.
+    /// A scalar term in its scope, or a tuple of scalars.
     pub(crate) fn scalar(&mut self, term: &Term, env: &Env) -> Result<Built, UnfoldError> {
         self.element(term, env, &[], &[])
     }
@@ -266,7 +268,7 @@ impl<'a> Machine<'a> {
                 Some(thunk) => self.forced(&thunk, path, index),
                 None => {
                     let base = Term::var(v.clone(), env.ty(term.ty(), span)?, span);
-                    self.read(path.iter().fold(base, |t, k| Term::item(*k, t, span)), index)
+                    self.read(component_of(base, path), index)
                 }
             },
             Form::Call(fun, args) => self.call(term, fun, args, env, path, index),
@@ -286,7 +288,8 @@ impl<'a> Machine<'a> {
             Form::Reduce(Reduce { op, binders, body }) => {
                 let (binders, inner) = self.bind(binders, env, span)?;
                 let body = self.scalar(body, &inner)?;
-                self.built(Term::reduce(op.clone(), binders, body.term.clone(), span), &[&body])
+                let whole = Term::reduce(op.clone(), binders, body.term.clone(), span);
+                self.built(component_of(whole, path), &[&body])
             }
             Form::If(c, a, b) => {
                 let c = self.scalar(c, env)?;
@@ -301,22 +304,28 @@ impl<'a> Machine<'a> {
                 self.built(whole, &[&c, &a, &b])
             }
             Form::Tuple(parts) => match path {
+                [] if index.is_empty() => {
+                    let parts = self.scalars(parts, env)?;
+                    let terms = parts.iter().map(|part| part.term.clone()).collect();
+                    self.built(tuple_of(terms, span), &parts.iter().collect::<Vec<_>>())
+                }
                 [k, rest @ ..] if *k < parts.len() => self.element(&parts[*k], env, rest, index),
                 _ => Err(unsupported("a tuple has elements only by component", span)),
             },
             // Only reached when the loop over `let`s above is left out.
             Form::Let(v, value, body) => self.element(body, &env.with_var(v, value, env), path, index),
-            Form::Loop(l) => self.folded(l, env, span),
+            Form::Loop(l) => self.folded(l, env, path, span),
             Form::Write(_) => Err(unsupported("a write is not unfolded", span)),
         }
     }
 
-    /// An ordered fold: a counted loop over one scalar, which stays a loop.
-    fn folded(&mut self, l: &Loop, env: &Env, span: Span) -> Result<Built, UnfoldError> {
+    /// An ordered fold: a counted loop over one scalar, or one tuple of scalars, which stays
+    /// a loop.
+    fn folded(&mut self, l: &Loop, env: &Env, path: &[usize], span: Span) -> Result<Built, UnfoldError> {
         let ([(state, init)], Some(counter), None) = (l.state.as_slice(), &l.counter, &l.condition) else {
             return Err(unsupported("a loop is not unfolded", span));
         };
-        if !init.is_scalar() {
+        if !init.components().iter().all(Term::is_scalar) {
             return Err(unsupported("a loop over a tensor is not unfolded", span));
         }
         let first = self.scalar(init, env)?;
@@ -330,7 +339,7 @@ impl<'a> Machine<'a> {
             condition: None,
             step: step.term.clone(),
         };
-        self.built(Term::loop_(whole, span), &[&first, &step])
+        self.built(component_of(Term::loop_(whole, span), path), &[&first, &step])
     }
 
     fn size(&mut self, size: &Size, env: &Env, span: Span) -> Result<Built, UnfoldError> {
@@ -382,10 +391,10 @@ impl<'a> Machine<'a> {
             (Fun::Combine(monoid), [left, right]) if monoid.laws.is_some() => {
                 let (left, right) = (self.scalar(left, env)?, self.scalar(right, env)?);
                 let whole = Term::combine(monoid.clone(), left.term.clone(), right.term.clone(), span);
-                self.built(whole, &[&left, &right])
+                self.built(component_of(whole, path), &[&left, &right])
             }
             (Fun::Combine(monoid), _) => {
-                self.scalar(&monoid.combine.body, &env.with_params(&monoid.combine, args))
+                self.element(&monoid.combine.body, &env.with_params(&monoid.combine, args), path, index)
             }
             (Fun::Cast(_) | Fun::Item(_), _) => Err(mismatch(term, index)),
         }
@@ -413,6 +422,12 @@ impl<'a> Machine<'a> {
         let Some(sizes) = sizes else {
             return self.element(&thunk.term, &thunk.env, path, index);
         };
+        // A tuple of scalars is computed as a whole, so that its components share what they
+        // are components of.
+        if let ([k], [], true) = (path, index, is_of_scalars(&thunk.term)) {
+            let whole = self.forced(thunk, &[], &[])?;
+            return Ok(Built { term: projected(&whole.term, *k), nodes: whole.nodes });
+        }
         let key = (Rc::as_ptr(thunk) as usize, path.to_vec(), sizes);
         if let Some((_, built)) = self.memo.get(&key) {
             return Ok(built.clone());
@@ -426,7 +441,8 @@ impl<'a> Machine<'a> {
         let rank = match base.ty() {
             Type::Size => 0,
             Type::Tensor(t) => t.shape.len(),
-            Type::Tuple(_) => usize::MAX,
+            // One that a fold has come to.
+            Type::Tuple(_) => 0,
         };
         if rank != index.len() {
             return Err(mismatch(&base, index));
@@ -437,6 +453,47 @@ impl<'a> Machine<'a> {
         let span = base.span();
         self.built(Term::read(base, index.to_vec(), span), &[])
     }
+}
+
+fn is_of_scalars(term: &Term) -> bool {
+    match term.ty() {
+        Type::Tuple(parts) => parts.iter().all(|part| part.as_tensor().is_some_and(|ty| ty.shape.is_empty())),
+        _ => false,
+    }
+}
+
+/// A tuple; the one that the parts are all components of, in their order, if there is one.
+fn tuple_of(parts: Vec<Term>, span: Span) -> Term {
+    let of = |at: usize, part: &Term| match part.form() {
+        Form::Call(Fun::Item(k), args) if *k == at => Some(args[0].clone()),
+        _ => None,
+    };
+    if let Some(whole) = parts.first().and_then(|part| of(0, part)) {
+        let all = matches!(whole.ty(), Type::Tuple(types) if types.len() == parts.len());
+        let same = |(at, part)| of(at, part).is_some_and(|other| other.address() == whole.address());
+        if all && parts.iter().enumerate().all(same) {
+            return whole;
+        }
+    }
+    Term::tuple(parts, span)
+}
+
+/// A component of a tuple of scalars, of an `if` of its branches.
+fn projected(tuple: &Term, k: usize) -> Term {
+    match tuple.form() {
+        Form::If(cond, then, other) => {
+            Term::if_(cond.clone(), projected(then, k), projected(other, k), tuple.span())
+        }
+        _ => Term::item(k, tuple.clone(), tuple.span()),
+    }
+}
+
+/// The component that a path leads to, outermost tuple first.
+fn component_of(term: Term, path: &[usize]) -> Term {
+    path.iter().fold(term, |tuple, k| {
+        let span = tuple.span();
+        Term::item(*k, tuple, span)
+    })
 }
 
 fn unsupported(what: &str, span: Span) -> UnfoldError {

@@ -31,9 +31,8 @@ fn search(term: &Term, bound: &mut Vec<Sym>) -> Option<Cond> {
                 _ => [cond, then, other].into_iter().find_map(|part| search(part, bound)),
             }
         }
-        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_), args) => {
-            args.iter().find_map(|arg| search(arg, bound))
-        }
+        Form::Call(Fun::Scalar(_) | Fun::Cast(_) | Fun::Combine(_) | Fun::Item(_), args)
+        | Form::Tuple(args) => args.iter().find_map(|arg| search(arg, bound)),
         Form::Reduce(Reduce { binders, body, .. }) => {
             let outer = bound.len();
             bound.extend(binders.iter().map(|binder| binder.sym.clone()));
@@ -59,6 +58,8 @@ pub(crate) fn decided(term: &Term, known: &Cond, truth: bool) -> Term {
         Form::Call(Fun::Combine(monoid), args) if args.len() == 2 => {
             Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
         }
+        Form::Call(Fun::Item(k), args) if args.len() == 1 => Term::item(*k, again(&args[0]), span),
+        Form::Tuple(parts) => Term::tuple(parts.iter().map(again).collect(), span),
         Form::Reduce(Reduce { op, binders, body }) => {
             // A binder may hide a symbol of the condition.
             let mut syms = std::collections::BTreeSet::new();
@@ -80,6 +81,20 @@ pub(crate) fn is_total(cond: &Cond, facts: &[Cond], engine: &dyn Entails) -> boo
             divisors(p).iter().all(|d| engine.entails(facts, &Cond::ne(d, &Size::zero())))
         }
         Cond::And(parts) | Cond::Or(parts) => parts.iter().all(|part| is_total(part, facts, engine)),
+    }
+}
+
+/// Whether the condition divides by a product of sizes: questions about such products are hard
+/// for the solver, and best asked one at a time.
+pub(crate) fn divides_by_products(cond: &Cond) -> bool {
+    match cond {
+        Cond::True | Cond::False => false,
+        Cond::NonNeg(p) | Cond::Zero(p) | Cond::NonZero(p) => {
+            let product =
+                |d: &Size| d.terms().iter().any(|(m, _)| m.iter().map(|(_, power)| power).sum::<u32>() > 1);
+            divisors(p).iter().any(product)
+        }
+        Cond::And(parts) | Cond::Or(parts) => parts.iter().any(divides_by_products),
     }
 }
 

@@ -236,14 +236,14 @@ impl Encoder {
                 Some(enc) => Ok(*enc),
                 None => self.read(term, &[]),
             },
-            Form::Call(Fun::Item(_), _) => self.read(term, &[]),
+            Form::Call(Fun::Item(k), args) => self.item(term, *k, &args[0]),
             Form::Read(base, index) => self.read(base, index),
             Form::Call(Fun::Scalar(fun), args) => self.call(*fun, args),
             Form::Call(Fun::Cast(to), args) => match args.as_slice() {
                 [arg] => self.cast(arg, *to),
                 _ => Err(unsupported("a conversion of several values")),
             },
-            Form::Call(Fun::Combine(monoid), args) => self.combine(monoid, args),
+            Form::Call(Fun::Combine(monoid), args) => self.combine(monoid, 0, args),
             Form::Call(Fun::Op(instance), _) => {
                 Err(unsupported(format!("a call of `{}` that is not unfolded", instance.name)))
             }
@@ -262,23 +262,40 @@ impl Encoder {
                 // An error is one even where the value is not used.
                 Ok(Enc { err: self.q.or([value.err, body.err]), ..body })
             }
-            Form::Reduce(reduce) => self.reduce(reduce),
+            Form::Reduce(reduce) => self.reduce(reduce, 0),
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
-            Form::Loop(fold) => self.fold(term, fold),
+            Form::Loop(fold) => self.fold(term, fold, 0),
             Form::Write(_) => Err(unsupported("a write")),
         }
     }
 
-    /// What the combination of two elements is, by its definition.
-    fn combine(&mut self, monoid: &Declared, args: &[Term]) -> Result<Enc, Reason> {
+    /// A component of a tuple: of what is computed, or of a parameter.
+    fn item(&mut self, term: &Term, k: usize, tuple: &Term) -> Result<Enc, Reason> {
+        match tuple.form() {
+            Form::Call(Fun::Combine(monoid), args) => self.combine(monoid, k, args),
+            Form::If(cond, then, other) => {
+                let cond = self.term(cond)?;
+                let [then, other] = [then, other].map(|tuple| Term::item(k, tuple.clone(), term.span()));
+                let (then, other) = (self.term(&then)?, self.term(&other)?);
+                self.choose(cond, then, other)
+            }
+            Form::Reduce(reduce) => self.reduce(reduce, k),
+            Form::Loop(fold) => self.fold(tuple, fold, k),
+            _ => self.read(term, &[]),
+        }
+    }
+
+    /// What the combination of two elements is, by its definition: a component of it.
+    fn combine(&mut self, monoid: &Declared, k: usize, args: &[Term]) -> Result<Enc, Reason> {
         let mut fresh = Fresh::above(args.iter().chain([&monoid.element]));
         let [left, right] = args else { return Err(unsupported("a combination of other than two")) };
-        let whole = self.term(&monoid.meaning(left, right, &mut fresh))?;
+        let mut components = monoid.meaning(left, right, &mut fresh).components();
+        let whole = self.term(&components.swap_remove(k))?;
         // An error is one even where the element is not used.
         let mut errors = vec![whole.err];
-        for arg in args {
-            errors.push(self.term(arg)?.err);
+        for part in args.iter().flat_map(Term::components).chain(components) {
+            errors.push(self.term(&part)?.err);
         }
         Ok(Enc { err: self.q.or(errors), ..whole })
     }

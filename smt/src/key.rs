@@ -96,6 +96,9 @@ impl Writer {
                 let level = self.states.iter().rposition(|state| state == var);
                 self.put(format!("%{}", level.expect("invariant: just seen")))
             }
+            Form::Call(Fun::Item(k), args) if self.is_computed(&args[0]) => {
+                self.list(&format!("item {k}"), args)
+            }
             Form::Var(_) | Form::Call(Fun::Item(_), _) => {
                 let name = base_name(term)?;
                 self.put(format!("|{name}|"))
@@ -120,9 +123,17 @@ impl Writer {
             }
             Form::Comp(..) => Err(unsupported("a tensor inside a scalar")),
             Form::Let(..) => Err(unsupported("a `let` inside a reduction")),
-            Form::Tuple(_) => Err(unsupported("a tuple inside a scalar")),
+            Form::Tuple(parts) => self.list("tuple", parts),
             Form::Loop(fold) => self.fold(fold, term.ty()),
             Form::Write(_) => Err(unsupported("a write")),
+        }
+    }
+
+    /// Whether a tuple is what a fold has come to, or anything but a parameter.
+    fn is_computed(&self, tuple: &Term) -> bool {
+        match tuple.form() {
+            Form::Var(var) => self.states.contains(var),
+            _ => base_name(tuple).is_err(),
         }
     }
 

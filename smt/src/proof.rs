@@ -42,6 +42,8 @@ pub enum Proof {
         denominators: Vec<Denominator>,
         frames: Vec<Frame>,
     },
+    /// Both combine the same elements in the same order, by this monoid.
+    InOrder(Monoid),
     /// No answer to the question separates them, which takes the pairs of reductions for
     /// equal.
     Solved { question: Question, settled: bool, merges: Vec<Merge> },
@@ -308,7 +310,7 @@ impl Proof {
     pub fn method(&self) -> Method {
         match self {
             Proof::Same => Method::Syntactic,
-            Proof::Framed { .. } => Method::Structural,
+            Proof::Framed { .. } | Proof::InOrder(_) => Method::Structural,
             Proof::Parts(parts) => parts.iter().map(Proof::method).max().unwrap_or(Method::Structural),
             Proof::Rewritten { rest, .. } => rest.method().max(Method::Structural),
             Proof::Solved { settled: true, merges, .. } if merges.is_empty() => Method::Structural,

@@ -1,5 +1,7 @@
 //! Reductions inside scalar terms: opaque functions of the free sizes in them.
 //!
+//! Of a reduction of tuples each component is such a function.
+//!
 //! Invariants: two reductions share a function only if their keys are the same text,
 //! so that only the values of some size expressions can differ; what is asserted of
 //! the result (finite, a sign) follows from what the body is for all values of its
@@ -8,12 +10,13 @@
 
 use std::collections::BTreeSet;
 
-use rtv_semantics::dtype::Category;
+use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::free_vars;
-use rtv_semantics::term::{Binder, Lit, Loop, Monoid, Reduce, Term};
+use rtv_semantics::term::{Binder, Form, Lit, Loop, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 
 use crate::encode::{Data, Enc, Encoder};
 use crate::key::{fold_key, reduce_key, unsupported};
@@ -21,14 +24,33 @@ use crate::laws::{Sign, sign};
 use crate::query::{Id, Sort};
 use crate::solver::Reason;
 
-/// A reduction that occurs, with its encoding.
+/// The name of the function that a component of a whole is.
+fn component_name(whole: &str, ty: &Type, component: usize) -> String {
+    match ty {
+        Type::Tuple(_) => format!("{whole}.{component}"),
+        _ => whole.to_string(),
+    }
+}
+
+fn component_dtype(ty: &Type, component: usize) -> Result<DType, Reason> {
+    let part = match ty {
+        Type::Tuple(parts) => parts.get(component),
+        only => Some(only),
+    };
+    let dtype = part.and_then(Type::as_tensor).map(|ty| ty.dtype);
+    dtype.ok_or_else(|| unsupported("a reduction of what is no scalar"))
+}
+
+/// A component of a reduction that occurs, with its encoding; of a scalar it is the first one.
 #[derive(Clone)]
 pub(crate) struct ReduceUse {
     pub reduce: Reduce,
+    pub component: usize,
     pub enc: Enc,
 }
 
-/// What holds of a body for all values of its symbols that satisfy the facts.
+/// What holds of a body for all values of its symbols that satisfy the facts; of a tuple, of
+/// all components.
 struct Body {
     /// It never is an error.
     safe: bool,
@@ -40,7 +62,8 @@ struct Body {
 }
 
 impl Encoder {
-    pub fn reduce(&mut self, reduce: &Reduce) -> Result<Enc, Reason> {
+    /// A component of a reduction: of a scalar the only one.
+    pub fn reduce(&mut self, reduce: &Reduce, component: usize) -> Result<Enc, Reason> {
         if free_vars(&reduce.body).iter().any(|var| self.env.contains_key(var)) {
             return Err(unsupported("a reduction over a `let` from outside"));
         }
@@ -52,7 +75,8 @@ impl Encoder {
         }
         let count = self.keys.len();
         let number = *self.keys.entry(key.text).or_insert(count);
-        let name = format!("{} {number}", reduce.op.name());
+        let whole = format!("{} {number}", reduce.op.name());
+        let name = component_name(&whole, reduce.body.ty(), component);
         let no = self.q.bool(false);
         let mut extents_defined = Vec::new();
         for binder in &reduce.binders {
@@ -61,11 +85,11 @@ impl Encoder {
         let extents_defined = self.q.and(extents_defined);
         let err = match body.safe && self.q.known(extents_defined) == Some(true) {
             true => no,
-            false => self.component(&name, " fails", &args, Sort::Bool),
+            false => self.component(&whole, " fails", &args, Sort::Bool),
         };
-        let dtype = reduce.body.dtype();
+        let dtype = component_dtype(reduce.body.ty(), component)?;
         let enc = match (dtype.category(), self.mode) {
-            (Category::Float, Mode::Real) => self.real_reduce(reduce, &name, &args, &body),
+            (Category::Float, Mode::Real) => self.real_reduce(reduce, component, &name, &args, &body),
             (category, _) => {
                 let sort = match category {
                     Category::Bool => Sort::Bool,
@@ -82,12 +106,12 @@ impl Encoder {
             }
         };
         let enc = Enc { err, ..enc };
-        self.reduces.push(ReduceUse { reduce: reduce.clone(), enc });
+        self.reduces.push(ReduceUse { reduce: reduce.clone(), component, enc });
         Ok(enc)
     }
 
-    /// An ordered fold: opaque, whatever its function is.
-    pub fn fold(&mut self, term: &Term, fold: &Loop) -> Result<Enc, Reason> {
+    /// A component of an ordered fold: opaque, whatever its function is.
+    pub fn fold(&mut self, term: &Term, fold: &Loop, component: usize) -> Result<Enc, Reason> {
         if free_vars(term).iter().any(|var| self.env.contains_key(var)) {
             return Err(unsupported("a fold over a `let` from outside"));
         }
@@ -95,10 +119,12 @@ impl Encoder {
         let args: Vec<Id> = key.args.iter().map(|size| self.sizes.size(&mut self.q, size)).collect();
         let count = self.keys.len();
         let number = *self.keys.entry(key.text).or_insert(count);
-        let name = format!("fold {number}");
+        let whole = format!("fold {number}");
+        let name = component_name(&whole, term.ty(), component);
+        let err = self.component(&whole, " fails", &args, Sort::Bool);
         let flag = |encoder: &mut Encoder, what: &str| encoder.component(&name, what, &args, Sort::Bool);
-        let (err, bot) = (flag(self, " fails"), flag(self, " undefined"));
-        let dtype = term.dtype();
+        let bot = flag(self, " undefined");
+        let dtype = component_dtype(term.ty(), component)?;
         let enc = match (dtype.category(), self.mode) {
             (Category::Float, Mode::Real) => {
                 let val = self.component(&name, "", &args, Sort::Real);
@@ -134,29 +160,40 @@ impl Encoder {
             known.facts.push(Cond::within(&Size::zero(), &Size::sym(sym), extent));
         }
         let mut probe = Encoder::new(self.mode, known);
-        let enc = probe.term(&reduce.body)?;
+        let mut encoded = |term: &Term| -> Result<Vec<Enc>, Reason> {
+            term.components().iter().map(|part| probe.term(part)).collect()
+        };
+        let parts = encoded(&reduce.body)?;
         // What two elements come to may fail although they do not.
-        let combined = reduce.op.declared().map(|monoid| probe.term(&monoid.element)).transpose()?;
-        let both = |flag: fn(&Enc) -> Id| {
-            [Some(&enc), combined.as_ref()]
-                .into_iter()
-                .flatten()
-                .all(|e| probe.q.known(flag(e)) == Some(false))
+        let combined = reduce.op.declared().map(|monoid| encoded(&monoid.element)).transpose()?;
+        let never = |flag: fn(&Enc) -> Id| {
+            let mut all = parts.iter().chain(combined.iter().flatten());
+            all.all(|e| probe.q.known(flag(e)) == Some(false))
         };
-        let (safe, defined) = (both(|e| e.err), both(|e| e.bot));
-        let (finite, sign) = match enc.data {
-            Data::Real { pinf, ninf, val } => {
-                let sign = sign(&probe.q, val);
-                (probe.excludes(&[pinf, ninf, enc.bot]), sign)
+        let (safe, defined) = (never(|e| e.err), never(|e| e.bot));
+        let (mut flags, mut real, mut of_one) = (Vec::new(), false, None);
+        for enc in &parts {
+            flags.push(enc.bot);
+            if let Data::Real { pinf, ninf, val } = enc.data {
+                flags.extend([pinf, ninf]);
+                real = true;
+                of_one = sign(&probe.q, val).filter(|_| parts.len() == 1);
             }
-            _ => (false, None),
-        };
-        Ok(Body { safe, finite, defined, sign })
+        }
+        let finite = real && probe.excludes(&flags);
+        Ok(Body { safe, finite, defined, sign: of_one })
     }
 
     /// A reduction of reals. Sums, products and nonempty extremes of finite values are
     /// finite; the empty maximum is `-inf`.
-    fn real_reduce(&mut self, reduce: &Reduce, name: &str, args: &[Id], body: &Body) -> Enc {
+    fn real_reduce(
+        &mut self,
+        reduce: &Reduce,
+        component: usize,
+        name: &str,
+        args: &[Id],
+        body: &Body,
+    ) -> Enc {
         let val = self.component(name, "", args, Sort::Real);
         let mut result = self.q.finite(val);
         let flat = reduce
@@ -169,10 +206,10 @@ impl Encoder {
             Monoid::Max if body.finite && flat => result.ninf = empty,
             Monoid::Min if body.finite && flat => result.pinf = empty,
             Monoid::Declared(monoid) if body.finite && flat && monoid.laws_in(self.mode).is_some() => {
-                match monoid.identity {
-                    Lit::Inf => result.pinf = empty,
-                    Lit::NegInf => result.ninf = empty,
-                    Lit::Nan => result.bot = empty,
+                match monoid.identity.components()[component].form() {
+                    Form::Lit(Lit::Inf) => result.pinf = empty,
+                    Form::Lit(Lit::NegInf) => result.ninf = empty,
+                    Form::Lit(Lit::Nan) => result.bot = empty,
                     _ => {}
                 }
             }

@@ -77,7 +77,7 @@ impl Needs<'_> {
             self.sizes.push(Cond::ne(size, &Size::zero()));
             return;
         }
-        let zero = Monoid::Sum.neutral(operand.dtype(), span);
+        let zero = Monoid::Sum.neutral(operand.ty(), span);
         let need = Term::scalar(relation, vec![operand.clone(), zero], span);
         self.values.push(self.everywhere(need, span));
     }

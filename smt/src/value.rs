@@ -19,8 +19,9 @@ use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Reduce, Term};
+use rtv_semantics::types::Type;
 
-use crate::cases::{decided, first_condition, is_total, multiplies_integers};
+use crate::cases::{decided, divides_by_products, first_condition, is_total, multiplies_integers};
 use crate::encode::{Enc, Encoder, Known};
 use crate::ieee;
 use crate::instances::instances;
@@ -28,6 +29,7 @@ use crate::key::unsupported;
 use crate::normal::{Sign, calculated, normal, question, reindexed, reorderable};
 use crate::proof::{self, Combining, Merge, Need, Proof, Rewrite, Rewriting};
 use crate::query::Id;
+use crate::reduce::ReduceUse;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
 use crate::strict::needs;
@@ -186,14 +188,8 @@ impl ValueProver {
     /// reductions are equal, as SMT-LIB text; nothing where that cannot be asked.
     pub fn question(&self, goal: &ValueGoal, merges: &[Merge]) -> Option<String> {
         let sides = encode(goal, &self.sizes).ok()?;
-        let whole = |r: &Reduce| Term::reduce(r.op.clone(), r.binders.clone(), r.body.clone(), r.body.span());
-        let encoded = |reduce: &Reduce| {
-            let wanted = whole(reduce);
-            let mut all = sides.encoder.reduces.iter();
-            all.find(|used| alpha_eq(&whole(&used.reduce), &wanted)).map(|used| used.enc)
-        };
-        let pairs = merges.iter().map(|merge| Some((encoded(&merge.second)?, encoded(&merge.first)?)));
-        let pairs: Vec<(Enc, Enc)> = pairs.collect::<Option<_>>()?;
+        let pairs = merges.iter().map(|merge| paired(&sides.encoder.reduces, &merge.first, &merge.second));
+        let pairs: Vec<(Enc, Enc)> = pairs.collect::<Option<Vec<_>>>()?.concat();
         Some(sides.finish(goal, &pairs).ok()?.encoder.q.to_smtlib())
     }
 
@@ -227,6 +223,17 @@ impl ValueProver {
         if alpha_eq(goal.left, goal.right) {
             return Ok(ValueAnswer::Equal(Proof::Same));
         }
+        if let Type::Tuple(_) = goal.left.ty() {
+            return self.tuples(goal, depth);
+        }
+        // The same component of tuples that are equal as a whole, whatever the component is.
+        if let (Form::Call(Fun::Item(j), x), Form::Call(Fun::Item(k), y)) =
+            (goal.left.form(), goal.right.form())
+            && j == k
+            && let Some(proof) = self.congruent(goal, depth).filter(|_| x.len() == y.len())
+        {
+            return Ok(ValueAnswer::Equal(proof));
+        }
         let budget = if depth == 0 { self.budget } else { Budget::PRUNE };
         let mut fresh = above(goal);
         let mut normal = |term: &Term| {
@@ -251,7 +258,10 @@ impl ValueProver {
         };
         // What is hard as a whole is often easy case by case.
         let splits = [&left, &right].into_iter().any(|side| first_condition(side).is_some());
-        let whole_first = ![&left, &right].into_iter().any(multiplies_integers);
+        let hard = |side| {
+            multiplies_integers(side) || first_condition(side).is_some_and(|cond| divides_by_products(&cond))
+        };
+        let whole_first = ![&left, &right].into_iter().any(hard);
         if splits && whole_first && depth == 0 {
             let answer = self.compared(&reduced, depth, budget.least(Budget::ATTEMPT));
             if is_proved(&answer) {
@@ -316,6 +326,7 @@ impl ValueProver {
         let (a, b) = (children(goal.left), children(goal.right));
         let alike = match (goal.left.form(), goal.right.form()) {
             (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g && a.len() == b.len(),
+            (Form::Call(Fun::Item(j), _), Form::Call(Fun::Item(k), _)) => j == k,
             (Form::If(..), Form::If(..)) => true,
             _ => false,
         };
@@ -328,6 +339,40 @@ impl ValueProver {
         };
         (alike && depth < MAX_NESTING).then_some(())?;
         a.into_iter().zip(b).map(equal).collect::<Option<Vec<Proof>>>().map(Proof::Parts)
+    }
+
+    /// Two tuples: as combinations of a monoid of tuples, else component by component.
+    fn tuples(&self, goal: &ValueGoal, depth: usize) -> Result<ValueAnswer, Reason> {
+        let mut fresh = above(goal);
+        let mut normal = |term: &Term| {
+            let (new, combining) = normal(term, goal.mode, goal.facts, &self.sizes, &mut fresh);
+            match alpha_eq(&new, term) {
+                true => (new, Vec::new()),
+                false => self.recombined(new, combining, goal),
+            }
+        };
+        let ((left, to_left), (right, to_right)) = (normal(goal.left), normal(goal.right));
+        let told = |rest: Proof| Ok(ValueAnswer::Equal(rewritten(to_left.clone(), to_right.clone(), rest)));
+        if alpha_eq(&left, &right) {
+            return told(Proof::Same);
+        }
+        if let Some(proof) = reindexed([&left, &right], goal.mode, goal.facts, None, &self.sizes, &mut fresh)
+        {
+            return told(proof);
+        }
+        let apart = |term: &Term| matches!(term.form(), Form::Tuple(_) | Form::If(..));
+        if depth >= MAX_NESTING || !(apart(&left) && apart(&right)) {
+            return Err(unsupported("tuples that are not known component by component"));
+        }
+        let parts = left.components().into_iter().zip(right.components());
+        let proofs = parts.map(|(left, right)| {
+            let part = ValueGoal { left: &left, right: &right, written: None, directed: false, ..*goal };
+            proof_of(self.nested(&part, depth + 1))
+        });
+        match proofs.collect::<Option<Vec<Proof>>>() {
+            Some(proofs) => told(Proof::Parts(proofs)),
+            None => Err(unsupported("tuples with components that are not shown to be equal")),
+        }
     }
 
     /// A term whose combinations are put together anew, simplified, and how.
@@ -424,15 +469,18 @@ impl ValueProver {
         for (i, a) in all.iter().enumerate() {
             for b in &all[..i] {
                 let known = a.enc.data == b.enc.data || merged.contains(&(b.enc, a.enc));
-                let alike = a.reduce.op == b.reduce.op
+                let alike = a.component == b.component
+                    && a.reduce.op == b.reduce.op
                     && a.reduce.body.ty() == b.reduce.body.ty()
                     && a.reduce.binders.len() == b.reduce.binders.len();
                 if known || !alike || tried >= MAX_PAIRS {
                     continue;
                 }
                 tried += 1;
-                if let Some(merge) = self.same_reduction(goal, &a.reduce, &b.reduce, depth) {
-                    merged.push((b.enc, a.enc));
+                if let Some(merge) = self.same_reduction(goal, &a.reduce, &b.reduce, depth)
+                    && let Some(pairs) = paired(all, &merge.first, &merge.second)
+                {
+                    merged.extend(pairs);
                     merges.push(merge);
                 }
             }
@@ -443,7 +491,7 @@ impl ValueProver {
     /// The same extents and, at each index, the same elements: then the sequences that
     /// are reduced are the same, or the same up to their order where that does not count.
     fn same_reduction(&self, goal: &ValueGoal, a: &Reduce, b: &Reduce, depth: usize) -> Option<Merge> {
-        let orders = match reorderable(&a.op, a.body.dtype(), goal.mode) {
+        let orders = match reorderable(&a.op, a.body.ty(), goal.mode) {
             true => orders(b.binders.len()),
             false => vec![(0..b.binders.len()).collect()],
         };
@@ -526,6 +574,22 @@ pub(crate) fn above(goal: &ValueGoal) -> Fresh {
     let mut terms: Vec<Term> = syms.iter().map(|s| Term::size(Size::sym(s), span)).collect();
     terms.extend(goal.hypotheses.iter().chain([goal.left, goal.right]).cloned());
     Fresh::above(&terms)
+}
+
+/// The components of two reductions that both occur, as encoded; the second one's first.
+fn paired(all: &[ReduceUse], first: &Reduce, second: &Reduce) -> Option<Vec<(Enc, Enc)>> {
+    let whole = |r: &Reduce| Term::reduce(r.op.clone(), r.binders.clone(), r.body.clone(), r.body.span());
+    let uses = |reduce: &Reduce| -> Vec<&ReduceUse> {
+        let wanted = whole(reduce);
+        all.iter().filter(|used| alpha_eq(&whole(&used.reduce), &wanted)).collect()
+    };
+    let (first, second) = (uses(first), uses(second));
+    let components = first.iter().chain(&second).map(|used| used.component).collect::<BTreeSet<usize>>();
+    let of =
+        |uses: &[&ReduceUse], k: usize| uses.iter().find(|used| used.component == k).map(|used| used.enc);
+    let pairs: Vec<(Enc, Enc)> =
+        components.into_iter().filter_map(|k| Some((of(&second, k)?, of(&first, k)?))).collect();
+    (!pairs.is_empty()).then_some(pairs)
 }
 
 /// Both sides encoded, before the question is put.

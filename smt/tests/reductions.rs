@@ -130,8 +130,7 @@ impl Point {
                 None => value,
             });
         }
-        let identity = || Value::literal(&monoid.identity.text(), monoid.dtype(), self.domain);
-        total.map_or_else(identity, Ok)
+        total.map_or_else(|| self.eval(&monoid.identity), Ok)
     }
 }
 
@@ -148,9 +147,11 @@ fn monoid(dtype: DType) -> Arc<Declared> {
             let growth = call(Scalar::Add, &call(Scalar::Add, &x, &y), &call(Scalar::Mul, &x, &y));
             let growth = Term::if_(infinite(&y), number("7.0"), growth, span);
             let growth = Term::if_(infinite(&x), number("5.0"), growth, span);
-            (growth, Lit::Decimal("0.0".into()), Extent::OverReals)
+            (growth, number("0.0"), Extent::OverReals)
         }
-        false => (call(Scalar::BitwiseXor, &x, &y), Lit::Int(0.into()), Extent::Everywhere),
+        false => {
+            (call(Scalar::BitwiseXor, &x, &y), Term::lit(Lit::Int(0.into()), dtype, span), Extent::Everywhere)
+        }
     };
     let params = [a, b].map(|var| (var, Type::scalar(dtype))).to_vec();
     let combine = Instance {
@@ -167,7 +168,7 @@ fn monoid(dtype: DType) -> Arc<Declared> {
 
 /// The same, computed.
 fn combined(monoid: &Declared, domain: Domain, a: Value, b: Value) -> Result<Value, Fault> {
-    let dtype = monoid.dtype();
+    let dtype = monoid.element.dtype();
     let call = |fun: Scalar, a: &Value, b: &Value| fun.eval(domain, dtype, &[a.clone(), b.clone()]);
     if !dtype.is_float() {
         return call(Scalar::BitwiseXor, &a, &b);

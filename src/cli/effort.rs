@@ -44,6 +44,18 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl Effort {
+    /// What the flags are when none is given.
+    pub fn usual() -> Effort {
+        Effort {
+            seed: 0,
+            samples: 200,
+            timeout: Duration::from_secs(60),
+            rlimit: None,
+            facets: false,
+            memory: DEFAULT_MEMORY_MIB,
+        }
+    }
+
     /// Solver processes of this program; none is started yet.
     pub fn pool(&self) -> Arc<Pool> {
         // Without a path there is no program, and the first question says so.

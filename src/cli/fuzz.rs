@@ -4,11 +4,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use rtv_proofs::Stage;
 use rtv_runtime::cpu::Settings;
 use rtv_runtime::io;
 use rtv_semantics::tensor::Tensor;
 
+use super::effort::Effort;
 use crate::conform::fuzz::{Fuzzer, Program, seed_of};
+use crate::optimize::{Optimizing, RuleBook};
 use crate::report::{Exit, Reporter};
 
 /// Programs that differ are made small; after so many the run ends.
@@ -28,6 +31,9 @@ pub struct Fuzz {
     /// The number of the first program
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     from: u64,
+    /// Optimize each program, bit for bit and over the reals: derivations are checked, and results compared
+    #[arg(long)]
+    optimize: bool,
     /// Where programs that differ are written
     #[arg(long, default_value = ".", value_name = "FOLDER")]
     out: PathBuf,
@@ -42,6 +48,10 @@ impl Fuzz {
         let limit = seconds.map(|seconds| Duration::from_secs_f64(seconds.clamp(0.0, 1e9)));
         let (started, fuzzer) = (Instant::now(), Fuzzer::default());
         let (mut programs, mut steps, mut found) = (0, 0, 0);
+        let book = if self.optimize { RuleBook::shipped() } else { RuleBook::default() };
+        let effort = Effort::usual();
+        let checker = effort.checker(Stage::Proofs, effort.pool(), Box::new(|_| {}));
+        let mut optimizing = self.optimize.then(|| Optimizing::new(&book, &checker));
         while self.programs.is_none_or(|most| programs < most)
             && limit.is_none_or(|limit| started.elapsed() < limit)
             && found < MAX_FOUND
@@ -50,6 +60,11 @@ impl Fuzz {
             let program = fuzzer.draw(seed_of(self.seed, number));
             programs += 1;
             steps += program.steps().count();
+            if let Some(Err(wrong)) = optimizing.as_mut().map(|optimizing| optimizing.check(&program)) {
+                found += 1;
+                reporter.result(&format!("  differs  seed {} program {number}: {wrong}", self.seed));
+                self.write(number, &program, reporter);
+            }
             if let Some(difference) = fuzzer.difference(&program) {
                 found += 1;
                 let small = fuzzer.shrink(&program, &difference);
@@ -62,6 +77,9 @@ impl Fuzz {
             reporter.at_least(Exit::Refuted);
         }
         let seconds = started.elapsed().as_secs_f64();
+        for (mode, changed) in optimizing.iter().flat_map(|optimizing| &optimizing.changed) {
+            reporter.result(&format!("  {changed} programs got cheaper up to {mode}"));
+        }
         reporter.result(&format!(
             "  {programs} programs of {steps} operators from seed {}: {found} differ   {seconds:.1} s",
             self.seed

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::effort::Effort;
 use super::run::no_such_function;
-use crate::optimize::{self, By, Improved, Request, RuleBook, Sizes, Step};
+use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
 use crate::report::Reporter;
 
@@ -150,10 +150,12 @@ impl Opt {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
             let Some((function, choice)) = function else { continue };
-            let improved = self
-                .function(&function, &book, &checker, reporter)
-                .and_then(|improved| self.certify(module, at, &choice, &function, &improved, &book));
-            found.extend(improved.err());
+            let improved = self.function(&function, &book, &checker, reporter);
+            let certified = improved.and_then(|improved| match improved {
+                Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
+                None => Ok(()),
+            });
+            found.extend(certified.err());
         }
         found
     }
@@ -194,7 +196,7 @@ impl Opt {
         book: &RuleBook,
         checker: &Checker,
         reporter: &mut Reporter,
-    ) -> Result<Improved, Diagnostic> {
+    ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
@@ -208,10 +210,18 @@ impl Opt {
             samples: self.effort.samples(),
             seed: self.effort.seed(),
         };
-        let improved = optimize::optimize(function, book, &sizes, &request, checker)
-            .map_err(|failed| not_equal(function, &failed.to_string()))?;
-        self.show(&improved, &sizes, book, reporter);
-        Ok(improved)
+        let proved = &mut book.proved(checker);
+        match optimize::optimize(function, book, &sizes, &request, checker, proved) {
+            Err(Failed::Unused) => {
+                reporter.text(&format!("\n# {}: left as it is: {}", function.name, Failed::Unused));
+                Ok(None)
+            }
+            Err(failed) => Err(not_equal(function, &failed.to_string())),
+            Ok(improved) => {
+                self.show(&improved, &sizes, book, reporter);
+                Ok(Some(improved))
+            }
+        }
     }
 
     /// Writes the certificate, where one is asked for.
@@ -246,8 +256,9 @@ impl Opt {
         match self.emit {
             Emit::Rtl => {
                 let about = self.about(improved, sizes, book);
-                about.iter().for_each(|line| reporter.text(&format!("# {line}").trim_end().to_string()));
-                reporter.text(&text);
+                reporter.text("");
+                about.iter().for_each(|line| reporter.text(&format!("# {line}")));
+                reporter.text(text.trim_end());
             }
             Emit::Core => reporter.text(&text),
             Emit::Json => reporter.row("optimized", &self.row(improved, sizes, text), None),
@@ -257,9 +268,9 @@ impl Opt {
 
     /// What was done, in lines.
     fn about(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook) -> Vec<String> {
-        let Improved { function, found, steps, agreement, left_out } = improved;
+        let Improved { function, found, steps, agreement, apart, left_out } = improved;
         let at = sizes_text(sizes);
-        let mut lines = vec![String::new()];
+        let mut lines = Vec::new();
         if steps.is_empty() {
             lines.push(format!("{}: no rule makes it cheaper{at}", function.name));
             lines.extend(nearest(found));
@@ -270,10 +281,7 @@ impl Opt {
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
-            lines.push(format!(
-                "the derivation was checked; source and result agree on {} random inputs",
-                agreement.compared
-            ));
+            lines.push(format!("the derivation was checked; {}", beside(agreement.compared, *apart)));
         }
         if found.ended != Ended::Saturated {
             lines.push(format!("the search ended at its limit of {}", ended(found.ended)));
@@ -321,6 +329,15 @@ fn asked(texts: &[String]) -> Result<BTreeMap<String, i64>, Diagnostic> {
         placeless(BAD_SIZE, format!("`{text}` does not say a size")).help("for example `--size N=1024`")
     };
     texts.iter().map(|text| size(text).ok_or_else(|| fault(text))).collect()
+}
+
+/// What running source and result said.
+fn beside(compared: u64, apart: Option<f64>) -> String {
+    match (compared, apart) {
+        (0, None) => "source and result were not run, they are too large".to_string(),
+        (0, Some(apart)) => format!("source and result are {apart:.0e} apart on a random input"),
+        _ => format!("source and result agree on {compared} random inputs"),
+    }
 }
 
 fn not_equal(function: &Function, why: &str) -> Diagnostic {

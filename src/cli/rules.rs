@@ -36,6 +36,8 @@ struct Row<'a> {
     place: &'a str,
     mode: &'a str,
     verdict: &'a str,
+    /// Not used, since floats of ordinary numbers make NaNs of one side alone.
+    fragile: bool,
     statement: String,
     fired: Option<u64>,
 }
@@ -62,6 +64,7 @@ impl Rules {
                 place: &stated.place,
                 mode: &stated.mode,
                 verdict: stated.standing.word(),
+                fragile: stated.fragile,
                 statement: book.statement(&stated.name).unwrap_or_default(),
                 fired: times,
             };

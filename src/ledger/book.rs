@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use rtv_proofs::{Certificate, Contract, Facets, Finding, Record, Verdict};
+use rtv_proofs::{Cause, Certificate, Contract, Facets, Finding, Record, Verdict};
 use rtv_semantics::diag::Code;
 use rtv_semantics::program::ClaimKind;
 use rtv_smt::Z3_VERSION;
@@ -137,6 +137,12 @@ impl Line {
     /// The mode of the claim.
     pub fn mode(&self) -> &'static str {
         self.mode
+    }
+
+    /// Whether floats of ordinary numbers are known to make NaNs of one side alone.
+    pub fn is_fragile(&self) -> bool {
+        let facets = self.facets.as_ref().and_then(|text| text.parse::<Facets>().ok());
+        facets.is_some_and(|facets| facets.apart.contains_key(&Cause::Undefined))
     }
 
     /// The verdict, in a word.

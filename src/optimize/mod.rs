@@ -1,6 +1,8 @@
 //! Programs made cheaper by proved rules.
 
+mod beside;
 mod dot;
+mod random;
 mod rules;
 mod steps;
 
@@ -8,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use rtv_egraph::{Limits, Optimized, Rules, Settings};
-use rtv_proofs::derived::{Agreement, Fault, Place, Refused, compare};
+use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
+use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
@@ -21,7 +23,9 @@ use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
 
+pub use beside::ratio;
 pub use dot::dot;
+pub use random::Optimizing;
 pub use rules::{RuleBook, Standing, Stated, Wanted};
 pub use steps::{By, Step};
 
@@ -94,6 +98,12 @@ pub fn wanted(function: &Function, upto: Mode) -> Wanted {
 
 /// The cost of a body of a function at sizes; nothing where it cannot be lowered.
 pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
+    let (term, inputs) = at_sizes(function, body, sizes)?;
+    Cost::of(&term, &inputs).ok()
+}
+
+/// A body of a function at sizes, with its inputs.
+fn at_sizes(function: &Function, body: &Term, sizes: &Sizes) -> Option<(Term, Vec<(Var, ArrayDecl)>)> {
     let mut fresh = Fresh::above([body]).and_above(&function.facts);
     let subst = sizes.iter().fold(Subst::new(), |subst, (sym, n)| subst.with_size(sym, Size::int(*n)));
     let mut inputs: Vec<(Var, ArrayDecl)> = Vec::new();
@@ -106,7 +116,7 @@ pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
             inputs.push((var.clone(), ArrayDecl { dtype: t.dtype, shape: shape? }));
         }
     }
-    Cost::of(&subst.term(body, &mut fresh), &inputs).ok()
+    Some((subst.term(body, &mut fresh), inputs))
 }
 
 /// What is asked of the optimizer.
@@ -126,12 +136,18 @@ pub struct Improved {
     pub found: Optimized,
     pub steps: Vec<Step>,
     pub agreement: Agreement,
-    /// Proved rules that the checker of derivations would not have in this mode, and why.
-    pub left_out: Vec<(Arc<str>, Fault)>,
+    /// How far the results are apart on the CPU backend, relative to the largest element, where sizes are too
+    /// large for the reference evaluator.
+    pub apart: Option<f64>,
+    /// Proved rules that were not used in the end, and why: the checker of derivations would not have them in
+    /// this mode, or floats overflow with them.
+    pub left_out: Vec<(Arc<str>, String)>,
 }
 
-/// Why there is no result: always a fault of rtv, or of a rule.
+/// Why there is no result: but for the first a fault of rtv, or of a rule.
 pub enum Failed {
+    /// The function computes a value that it does not use and that may fail: nothing put in its place would.
+    Unused,
     /// A rule, by name, that makes two terms one whose values or types differ.
     Rule(Arc<str>),
     Types(String),
@@ -139,24 +155,43 @@ pub enum Failed {
     Refused(Refused),
     /// Source and result differ on an input.
     Differs(Box<Counterexample>),
+    /// On the CPU backend they are so far apart.
+    Apart(f64),
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Failed::Unused => f.write_str("it computes a value that it does not use, and that may fail"),
             Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
             Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
             Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
+            Failed::Apart(apart) => write!(f, "source and result are {apart:.1e} apart on a random input"),
             Failed::Differs(_) => f.write_str("source and result differ on a random input"),
         }
     }
+}
+
+/// Farther apart than rounding in another order makes results of random inputs.
+const FAR: f64 = 1e-2;
+
+/// Times normal numbers, these are as large as what programs ought to bear.
+const LARGE: f64 = 60.0;
+
+const OVERFLOWS: &str = "floats overflow with it that do not without";
+
+/// Whether floats of the result overflow at large inputs, where those of the source do not.
+fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
+    let small = sizes_near(source, &BTreeMap::new(), 8);
+    let apart = beside::apart(source, result, small.as_ref().unwrap_or(sizes), LARGE);
+    apart.is_some_and(|apart| apart.lost)
 }
 
 /// How often the search begins anew without a rule that its derivation may not use.
 const ATTEMPTS: usize = 6;
 
 /// The cheapest program that proved rules make of a function at sizes, its derivation checked by
-/// who does not trust it, and run beside its source.
+/// who does not trust it, and run beside its source. `proved` has the rules of the book.
 ///
 /// # Errors
 /// Where checks find that the result is none.
@@ -166,9 +201,10 @@ pub fn optimize(
     sizes: &Sizes,
     request: &Request<'_>,
     checker: &Checker,
+    proved: &mut Proved<'_>,
 ) -> Result<Improved, Failed> {
     let wanted = wanted(function, request.upto);
-    let mut left_out: Vec<(Arc<str>, Fault)> = Vec::new();
+    let mut left_out: Vec<(Arc<str>, String)> = Vec::new();
     loop {
         let found = {
             let mut giver = book.giver(&wanted);
@@ -177,7 +213,8 @@ pub fn optimize(
                 given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
                 given
             };
-            search(function, &mut rules, sizes, request, checker)
+            let found = search(function, &mut rules, sizes, request, checker, false);
+            with_fewest_rules(function, found, sizes, request, checker)
         };
         if let Some(wrong) = found.wrong {
             return Err(Failed::Rule(found.rules[wrong].name.clone()));
@@ -185,16 +222,32 @@ pub fn optimize(
         if let Some((a, b)) = &found.clash {
             return Err(Failed::Types(format!("{a} and {b}")));
         }
-        match checker.derived(function, request.upto, &found.derivation, &mut book.proved(checker), None) {
+        match checker.derived(function, request.upto, &found.derivation, proved, None) {
             Ok(became) => {
                 let agreement = compare(function, &became.term, request.upto, request.samples, request.seed)
                     .map_err(Failed::Differs)?;
+                let improved = Function { body: found.body.clone(), ..function.clone() };
+                let blamed = match overflows(function, &improved, sizes) {
+                    true => book.exponential(found.derivation.applications.iter().map(|a| &a.rule)),
+                    false => Vec::new(),
+                };
+                if !blamed.is_empty() && left_out.len() < ATTEMPTS {
+                    left_out.extend(blamed.into_iter().map(|rule| (rule, OVERFLOWS.to_string())));
+                    continue;
+                }
+                let apart = match agreement.compared {
+                    0 => beside::apart(function, &improved, sizes, 1.0).map(|apart| apart.difference),
+                    _ => None,
+                };
+                if let Some(apart) = apart.filter(|apart| *apart > FAR) {
+                    return Err(Failed::Apart(apart));
+                }
                 let steps = steps::of(&found);
-                let function = Function { body: found.body.clone(), ..function.clone() };
-                return Ok(Improved { function, found, steps, agreement, left_out });
+                return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
             }
+            Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
             Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
-                left_out.push((found.derivation.applications[at].rule.clone(), fault));
+                left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
             }
             Err(refused) => return Err(Failed::Refused(refused)),
         }
@@ -207,8 +260,38 @@ pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker
     let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
     let request = Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 0, seed: 0 };
     let wanted = wanted(function, upto);
-    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker);
+    let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker, false);
     found.fired.iter().map(|(rule, times)| (found.rules[*rule].name.clone(), *times)).collect()
+}
+
+/// The same result, by a search with the rules of its derivation alone, less those without which it is as cheap.
+fn with_fewest_rules(
+    function: &Function,
+    found: Optimized,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+) -> Optimized {
+    let named = |rule: &Rule| found.derivation.applications.iter().any(|a| a.rule == rule.name);
+    let mut rules: Vec<Rule> = found.rules.iter().filter(|rule| named(rule)).cloned().collect();
+    let again = |rules: &[Rule], short| {
+        let mut given = rules.to_vec();
+        search(function, &mut |_| std::mem::take(&mut given), sizes, request, checker, short)
+    };
+    let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
+    for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
+        let fewer: Vec<Rule> = rules.iter().filter(|rule| rule.name != name).cloned().collect();
+        if as_cheap(&again(&fewer, false)) {
+            rules = fewer;
+        }
+    }
+    let last = again(&rules, true);
+    if found.wrong.is_some() || found.clash.is_some() || !as_cheap(&last) {
+        return found;
+    }
+    let Optimized { body, derivation, definitions, after, .. } = last;
+    // The steps name rules by their places in the first search.
+    Optimized { body, derivation, definitions, after, ..found }
 }
 
 fn search(
@@ -217,13 +300,16 @@ fn search(
     sizes: &Sizes,
     request: &Request<'_>,
     checker: &Checker,
+    short: bool,
 ) -> Optimized {
     let settings = Settings {
+        upto: request.upto,
         limits: request.limits,
         engine: checker.engine(),
         out_of_time: request.out_of_time,
         sizes: &|sym| sizes.get(sym).map_or(1.0, |n| *n as f64),
         fingerprints: cfg!(debug_assertions),
+        short,
         price: &|body| cost(function, body, sizes).map(|cost| cost.total()),
     };
     rtv_egraph::optimize(function, rules, &settings)

@@ -1,17 +1,18 @@
 //! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rtv_egraph::Rule;
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
+use rtv_grammar::lower::{Choice, Ranks};
 use rtv_grammar::print::print_expr;
 use rtv_proofs::derived::{Proved, Subject};
-use rtv_proofs::{Checker, Module, rule_claims, subject, surely_applied};
+use rtv_proofs::{Checker, Module, rule_choices, rule_claim, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::{ClaimKind, Mode};
+use rtv_semantics::program::{Claim, ClaimKind, Mode};
 
 use crate::cli::STACK_BYTES;
 use crate::ledger::{Book, Books, For, Line};
@@ -20,12 +21,21 @@ use crate::project::Project;
 /// Path, text and ledger of each file of rules.
 const SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
 
+/// Operators whose values or arguments grow faster than any power.
+const EXPONENTIAL: [&str; 8] =
+    ["exp", "exp2", "expm1", "softmax", "log_softmax", "logsumexp", "sinh", "cosh"];
+
 /// Files of rules, and what their ledgers say.
 #[derive(Default)]
 pub struct RuleBook {
     files: Vec<Module>,
     stated: Vec<Stated>,
+    /// What was elaborated so far, by file and place in it.
+    elaborated: Mutex<HashMap<(usize, usize, DTypes, Ranks), Option<Arc<Claim>>>>,
 }
+
+/// A dtype for each dtype variable.
+type DTypes = Vec<(Arc<str>, DType)>;
 
 /// A rule that is stated, by file and place in it.
 pub struct Stated {
@@ -36,6 +46,8 @@ pub struct Stated {
     pub place: String,
     /// The mode in which the ledger knows it; empty where it does not.
     pub mode: &'static str,
+    /// Floats of ordinary numbers make NaNs of one side alone.
+    pub fragile: bool,
     pub standing: Standing,
     /// The operators that each side surely applies.
     surely: [BTreeSet<String>; 2],
@@ -58,6 +70,8 @@ pub enum Standing {
     Not(String),
     /// It is about a claim of another text, or there is none.
     NotInLedger,
+    /// Another rule before it has its name, and a derivation tells rules by their names.
+    NameTaken,
 }
 
 impl Standing {
@@ -66,7 +80,7 @@ impl Standing {
         match self {
             Standing::Proved => "proved",
             Standing::Not(verdict) => verdict,
-            Standing::NotInLedger => "unknown",
+            Standing::NotInLedger | Standing::NameTaken => "unknown",
         }
     }
 }
@@ -128,14 +142,15 @@ impl RuleBook {
             let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
             let line = line.filter(|line| line.key == module.content_key(at));
             let standing = match line {
+                _ if self.stated.iter().any(|other| other.name == name) => Standing::NameTaken,
                 Some(line) if line.is_proved() => Standing::Proved,
                 Some(line) => Standing::Not(line.verdict_word().to_string()),
                 None => Standing::NotInLedger,
             };
-            let mode = line.map_or("", Line::mode);
+            let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
             let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
             let surely = surely_applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, mode, standing, surely, both_ways });
+            self.stated.push(Stated { file, at, name, place, mode, fragile, standing, surely, both_ways });
         }
         self.files.push(module);
     }
@@ -143,6 +158,20 @@ impl RuleBook {
     /// Every rule that is stated, in the order of the files.
     pub fn stated(&self) -> &[Stated] {
         &self.stated
+    }
+
+    /// Those of these rules that are about exponentials.
+    pub fn exponential<'r>(&self, rules: impl Iterator<Item = &'r Arc<str>>) -> Vec<Arc<str>> {
+        let is = |rule: &&Arc<str>| {
+            let stated = self.stated.iter().find(|stated| *stated.name == ***rule);
+            stated.is_some_and(|stated| {
+                stated.surely.iter().flatten().any(|name| EXPONENTIAL.contains(&name.as_str()))
+            })
+        };
+        let mut found: Vec<Arc<str>> = rules.filter(is).cloned().collect();
+        found.sort();
+        found.dedup();
+        found
     }
 
     /// What a rule states, in one line.
@@ -157,6 +186,7 @@ impl RuleBook {
             Standing::Proved => None,
             Standing::Not(verdict) => Some((stated, format!("the ledger calls it {verdict}"))),
             Standing::NotInLedger => Some((stated, "the ledger does not know it as it is now".to_string())),
+            Standing::NameTaken => Some((stated, "another rule has its name".to_string())),
         })
     }
 
@@ -182,9 +212,11 @@ impl RuleBook {
         (&self.files[stated.file], stated.at)
     }
 
-    /// Gives the proved rules within a mode that may stand where operators are applied, each once.
+    /// Gives the proved rules within a mode that may stand where operators are applied, each once; none of those
+    /// that are fragile.
     pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
-        let mut open: Vec<&Stated> = self.stated.iter().filter(|s| s.standing == Standing::Proved).collect();
+        let usable = |stated: &&Stated| stated.standing == Standing::Proved && !stated.fragile;
+        let mut open: Vec<&Stated> = self.stated.iter().filter(usable).collect();
         move |operators| {
             let (now, later): (Vec<&Stated>, Vec<&Stated>) =
                 open.iter().partition(|stated| stated.may_stand(operators));
@@ -218,11 +250,28 @@ impl RuleBook {
 
     fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
         let (module, at) = self.item(stated);
-        let claims = rule_claims(module, at, &wanted.dtypes, wanted.rank);
+        let choices = rule_choices(module, at, &wanted.dtypes, wanted.rank);
+        let claims: Vec<Arc<Claim>> =
+            choices.iter().filter_map(|choice| self.claim(stated, choice)).collect();
         let mode = claims.first()?.mode;
         let within = strength(mode)? <= strength(wanted.upto)?;
         let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
         within.then_some(Rule { name, place, mode, claims })
+    }
+}
+
+impl RuleBook {
+    /// The claim of a rule at a choice, elaborated once.
+    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Claim>> {
+        let key = (stated.file, stated.at, choice.dtypes.clone(), choice.ranks);
+        let known = || self.elaborated.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claim) = known().get(&key) {
+            return claim.clone();
+        }
+        let (module, at) = self.item(stated);
+        let claim = rule_claim(module, at, choice);
+        known().insert(key, claim.clone());
+        claim
     }
 }
 

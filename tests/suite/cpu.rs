@@ -57,7 +57,7 @@ const SMALL: [(&str, &[&str]); 13] = [
     ("xent", &["f32 6 50", "i64<50 6"]),
 ];
 
-fn program(call: &OuterCall, arguments: &[Array]) -> Program {
+pub fn program(call: &OuterCall, arguments: &[Array]) -> Program {
     let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
     Program::new(&call.term, &decls).expect("the CPU takes the program")
 }
@@ -70,7 +70,7 @@ fn arrays(output: Output, into: &mut Vec<Array>) {
     }
 }
 
-fn results(output: Output) -> Vec<Array> {
+pub fn results(output: Output) -> Vec<Array> {
     let mut found = Vec::new();
     arrays(output, &mut found);
     found
@@ -101,9 +101,11 @@ fn bytes_do_not_depend_on_threads() {
 fn bytes_do_not_depend_on_vectors() {
     let folder = Folder::new("cpu-vectors");
     folder.file("w.rtl", workloads::SOURCE);
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 8] = [
         ("gelu_tanh", &["x=randn(3, 1100)"]),
         ("softmax_rows", &["x=randn(9, 1300)"]),
+        ("chain", &["x=randn(70001)", "r=randn(70001):1"]),
+        ("attn_causal", &["q=randn(1, 2, 200, 16)", "k=randn(1, 2, 200, 16):1", "v=randn(1, 2, 200, 16):2"]),
         ("colsum", &["x=randn(300, 70)"]),
         ("transpose_add", &["x=randn(40, 70)", "y=randn(70, 40):1"]),
         ("product", &["a=randn(30, 300)", "b=randn(300, 41):1"]),

@@ -18,7 +18,9 @@ pub(super) enum Class {
 }
 
 impl Lower<'_> {
-    /// A number or scalar as a rank-0 term of exactly this dtype.
+    /// A number or scalar as a rank-0 term of exactly this dtype. An integer that is computed and
+    /// leaves 64 bits keeps its low ones, as it does where it is not known yet; one that is
+    /// written is an error where it is evaluated.
     pub(super) fn scalar_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Term(t) if t.is_scalar() => Ok(Term::cast(dtype, t.clone(), t.span())),
@@ -27,6 +29,9 @@ impl Lower<'_> {
                 Err(Stop::Poisoned)
             }
             Value::Size(s) if self.mentions_data(s) => Ok(Term::cast(dtype, self.size_term(s, span), span)),
+            Value::Size(s) if s.as_i64().is_none() && !self.is_written(span) => {
+                self.computed_as(value, dtype, span)
+            }
             Value::Size(s) => Ok(integer_literal(s, dtype, span)),
             Value::Bool(b) => Ok(Term::cast(dtype, Term::bool(*b, span), span)),
             Value::Float(t) => Ok(number_as(t, dtype)),
@@ -50,15 +55,23 @@ impl Lower<'_> {
         self.computed_as(value, dtype, span)
     }
 
-    /// As [`Self::scalar_as`], of a number that is computed, not written: one that leaves 64
-    /// bits keeps its low ones, as it does where it is not known yet.
-    pub(super) fn computed_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
+    /// As [`Self::scalar_as`], of a number that takes part in arithmetic, wherever it is written.
+    fn computed_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Size(s) if dtype.is_int() && s.as_const().is_some() && s.as_i64().is_none() => {
                 Ok(Term::cast(dtype, Term::size(s.clone(), span), span))
             }
+            Value::Size(s) if !self.is_many(s) && !self.mentions_data(s) => {
+                Ok(integer_literal(s, dtype, span))
+            }
             other => self.scalar_as(other, dtype, span),
         }
+    }
+
+    /// Whether an integer that 64 bits do not hold is written at this place.
+    fn is_written(&self, span: Span) -> bool {
+        let within = |token: &Span| token.file == span.file && span.lo <= token.lo && token.hi <= span.hi;
+        self.too_large.iter().any(within)
     }
 
     /// A tensor out of a value, a literal taking the dtype PyTorch would give it.

@@ -272,8 +272,18 @@ impl Lower<'_> {
                 continue;
             }
             let is_list = param_kind(&param.ty, &bound.generics) == ParamKind::List;
-            let (list, ty) = match (&param.ty.kind, tensor_list(value)) {
-                (TypeKind::List(inner), Some(list)) if is_list => (list, &**inner),
+            let (list, types) = match (&param.ty.kind, tensor_list(value)) {
+                (TypeKind::List(inner), Some(list)) if is_list => {
+                    let types = vec![&**inner; list.len()];
+                    (list, types)
+                }
+                (TypeKind::Tuple(types), Some(parts)) if parts.len() == types.len() => {
+                    (parts, types.iter().collect())
+                }
+                (TypeKind::Tuple(types), _) => {
+                    let (name, count, found) = (&param.name.name, types.len(), value.describe());
+                    return fail(201, *at, format!("`{name}` takes a tuple of {count}, found {found}"));
+                }
                 (TypeKind::List(_), _) => {
                     return fail(
                         201,
@@ -281,10 +291,10 @@ impl Lower<'_> {
                         format!("`{}` takes a list of tensors, found {}", param.name.name, value.describe()),
                     );
                 }
-                _ => (vec![value.clone()], &param.ty),
+                _ => (vec![value.clone()], vec![&param.ty]),
             };
             let mut elements = Vec::new();
-            for value in &list {
+            for (value, ty) in list.iter().zip(types) {
                 let matched =
                     self.match_tensor(ty, value, &bound.generics, *at, &param.name).and_then(|term| {
                         let (_, dims) = tensor_parts(ty)?;
@@ -293,6 +303,12 @@ impl Lower<'_> {
                         Ok(term)
                     });
                 elements.push(matched.map_err(|stop| of_argument(stop, &param.name))?);
+            }
+            if matches!(param.ty.kind, TypeKind::Tuple(_)) {
+                elements = vec![match value {
+                    Value::Term(tuple) => tuple.clone(),
+                    _ => Term::tuple(elements, *at),
+                }];
             }
             terms.push((k, elements));
         }

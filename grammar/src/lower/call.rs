@@ -179,8 +179,7 @@ impl Lower<'_> {
             Some(ty) => Some(self.declared_type(ty)?),
             None => None,
         };
-        let dtype = expected.as_ref().and_then(Type::as_tensor).map(|t| t.dtype);
-        let value = self.block(&def.body, dtype)?;
+        let value = self.block(&def.body, expected.as_ref())?;
         self.result_term(value, expected.as_ref(), result_span(&def.body))
     }
 

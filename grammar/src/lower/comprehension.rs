@@ -1,6 +1,5 @@
 //! Comprehensions, reductions over generators, and element reads.
 
-use super::expr::is_literal;
 use super::value::{Extents, Value};
 use super::{Lower, Result, Stop, fail};
 use crate::ast::{self, Binder as AstBinder, ExprKind};
@@ -62,7 +61,12 @@ impl Lower<'_> {
         value
     }
 
-    fn scalar_body(&mut self, value: Value, dtype: Option<DType>, body: &ast::Expr) -> Result<Term> {
+    pub(super) fn scalar_body(
+        &mut self,
+        value: Value,
+        dtype: Option<DType>,
+        body: &ast::Expr,
+    ) -> Result<Term> {
         let span = body.span;
         match &value {
             Value::Term(t) if t.is_scalar() && t.tensor_type().is_some() => Ok(t.clone()),
@@ -72,10 +76,7 @@ impl Lower<'_> {
             other if other.is_scalar() => {
                 let natural = self.natural_dtype(other, span)?;
                 let dtype = dtype.filter(|d| natural.category() <= d.category()).unwrap_or(natural);
-                match is_literal(body) {
-                    true => self.scalar_as(other, dtype, span),
-                    false => self.computed_as(other, dtype, span),
-                }
+                self.scalar_as(other, dtype, span)
             }
             Value::Poison => Err(Stop::Poisoned),
             other => fail(

@@ -25,7 +25,13 @@ impl Lower<'_> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, span),
             ExprKind::DType(dtype) => Ok(Value::DType(*dtype)),
-            ExprKind::Int(value) => Ok(integer_value(value)),
+            ExprKind::Int(value) => {
+                let value = integer_value(value);
+                if matches!(&value, Value::Size(s) if s.as_i64().is_none()) {
+                    self.too_large.push(span);
+                }
+                Ok(value)
+            }
             ExprKind::Float(text) => {
                 Ok(Value::Float(Term::lit(Lit::Decimal(text.as_str().into()), DType::F64, span)))
             }
@@ -46,7 +52,10 @@ impl Lower<'_> {
             ExprKind::Tuple(parts) => self.tuple_expr(parts, span),
             ExprKind::List(elements) => self.list(elements),
             ExprKind::Comprehension { body, binders } => self.comprehension(body, binders, dtype, span),
-            ExprKind::If { cond, then, otherwise } => self.if_expr(cond, then, otherwise, dtype, span),
+            ExprKind::If { cond, then, otherwise } => {
+                let wanted = dtype.map(Type::scalar);
+                self.if_expr(cond, then, otherwise, wanted.as_ref(), span)
+            }
             ExprKind::Error => Err(Stop::Poisoned),
         }
     }
@@ -82,6 +91,25 @@ impl Lower<'_> {
         Ok(Value::List(values))
     }
 
+    /// An expression in a place that asks for a type: numbers in it, also those that are
+    /// components of a tuple, take the dtypes from there.
+    pub(super) fn expr_of(&mut self, expr: &Expr, wanted: Option<&Type>) -> Result<Value> {
+        match (&expr.kind, wanted) {
+            (ExprKind::Tuple(parts), Some(Type::Tuple(types))) if parts.len() == types.len() => {
+                let mut terms = Vec::new();
+                for (part, ty) in parts.iter().zip(types) {
+                    let value = self.expr_of(part, Some(ty))?;
+                    terms.push(self.result_term(value, Some(ty), part.span)?);
+                }
+                Ok(Value::Term(Term::tuple(terms, expr.span)))
+            }
+            (ExprKind::If { cond, then, otherwise }, Some(Type::Tuple(_))) => {
+                self.if_expr(cond, then, otherwise, wanted, expr.span)
+            }
+            _ => self.expr_as(expr, wanted.and_then(Type::as_tensor).map(|t| t.dtype)),
+        }
+    }
+
     fn tuple_expr(&mut self, parts: &[Expr], span: Span) -> Result<Value> {
         let mut terms = Vec::new();
         for part in parts {
@@ -99,13 +127,13 @@ impl Lower<'_> {
         cond: &Expr,
         then: &Expr,
         otherwise: &Expr,
-        dtype: Option<DType>,
+        wanted: Option<&Type>,
         span: Span,
     ) -> Result<Value> {
         let test = self.expr(cond)?;
         let test = match test {
-            Value::Bool(true) => return self.expr_as(then, dtype),
-            Value::Bool(false) => return self.expr_as(otherwise, dtype),
+            Value::Bool(true) => return self.expr_of(then, wanted),
+            Value::Bool(false) => return self.expr_of(otherwise, wanted),
             Value::Term(t) if *t.ty() == Type::scalar(DType::Bool) => t,
             Value::Poison => return Err(Stop::Poisoned),
             other => {
@@ -118,9 +146,9 @@ impl Lower<'_> {
         };
         let yes = test.as_cond();
         let no = yes.clone().map(|c| c.negated());
-        let a = self.scoped(yes.into_iter().collect(), |l| l.expr_as(then, dtype))?;
-        let b = self.scoped(no.into_iter().collect(), |l| l.expr_as(otherwise, dtype))?;
-        self.choice(test, a, b, dtype, span)
+        let a = self.scoped(yes.into_iter().collect(), |l| l.expr_of(then, wanted))?;
+        let b = self.scoped(no.into_iter().collect(), |l| l.expr_of(otherwise, wanted))?;
+        self.choice(test, a, b, wanted, span)
     }
 
     /// `if` between two values of one type; number branches take the other's dtype.
@@ -129,9 +157,10 @@ impl Lower<'_> {
         test: Term,
         a: Value,
         b: Value,
-        dtype: Option<DType>,
+        wanted: Option<&Type>,
         span: Span,
     ) -> Result<Value> {
+        let dtype = wanted.and_then(Type::as_tensor).map(|t| t.dtype);
         if matches!((&a, &b), (Value::Size(_), Value::Size(_)))
             && dtype.is_none()
             && self.frame.comprehensions == 0
@@ -149,7 +178,11 @@ impl Lower<'_> {
             };
             (self.scalar_as(&a, common, span)?, self.scalar_as(&b, common, span)?)
         } else {
-            (self.tensor(&a, span)?, self.tensor(&b, span)?)
+            let mut branch = |value: Value| match value {
+                Value::Term(t) if matches!(t.ty(), Type::Tuple(_)) => Ok(t),
+                other => self.tensor(&other, span),
+            };
+            (branch(a)?, branch(b)?)
         };
         if !super::assign::same_type(a.ty(), b.ty(), &|x, y| self.equal(x, y)) {
             return fail(
@@ -338,6 +371,9 @@ impl Lower<'_> {
         }
         if matches!(name.name.as_str(), "einsum" | "rearrange" | "reduce_pattern" | "close") {
             return self.special_form(name, args, span);
+        }
+        if let Some(combined) = self.combine_written(name, args, span)? {
+            return Ok(combined);
         }
         let arguments = self.arguments(args)?;
         self.call_values(name, arguments, span)

@@ -12,10 +12,11 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, ClaimKind, Function, Input, Mode, Param};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::term::{ErrorClass, Require, Term};
+use rtv_semantics::types::Type;
 use std::sync::Arc;
 
 /// What rank variables stand for in one elaboration.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Ranks {
     /// Any number of axes, taken as one.
     Opaque,
@@ -388,13 +389,8 @@ impl<'a> Lower<'a> {
                     return fail(390, alias.letter.span, "parameters that are written are not supported yet");
                 }
                 let ty = self.declared_type(&param.ty)?;
-                let var = self.fresh_var(&param.name.name);
-                self.bind(&param.name.name, Value::Term(Term::var(var.clone(), ty.clone(), param.name.span)));
-                declared.params.push(Param {
-                    name: param.name.name.as_str().into(),
-                    input: Input::Value(var, ty),
-                    span: param.span,
-                });
+                let term = self.declare_value(param, param.name.name.clone(), ty, declared);
+                self.bind(&param.name.name, Value::Term(term));
                 Ok(())
             }
             ParamKind::Function => fail(296, param.span, "functions as values are not supported yet"),
@@ -412,6 +408,19 @@ impl<'a> Lower<'a> {
                 None => Err(super::refuse::static_parameter(&param.name.name, &kind, param.span).into()),
             },
         }
+    }
+
+    /// A tensor that is given, or a tuple of those that are given as its components.
+    fn declare_value(&mut self, param: &ast::Param, name: String, ty: Type, declared: &mut Declared) -> Term {
+        let at = param.name.span;
+        if let Type::Tuple(types) = ty {
+            let component = |(k, ty)| self.declare_value(param, format!("{name}[{k}]"), ty, declared);
+            return Term::tuple(types.into_iter().enumerate().map(component).collect(), at);
+        }
+        let var = self.fresh_var(&name);
+        let input = Input::Value(var.clone(), ty.clone());
+        declared.params.push(Param { name: name.into(), input, span: param.span });
+        Term::var(var, ty, at)
     }
 
     /// A precondition of an item: known from here on.

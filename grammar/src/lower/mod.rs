@@ -18,10 +18,12 @@ mod call;
 mod comprehension;
 mod data;
 mod defs;
+mod elements;
 mod expr;
 mod group;
 mod indexing;
 mod item;
+mod laws;
 mod monoid;
 mod operator;
 mod pattern;
@@ -90,10 +92,12 @@ pub struct Lower<'a> {
     /// Calls unfolded for the current item.
     instances: u32,
     groups: group::Groups,
+    /// Where integers are written that 64 bits do not hold.
+    too_large: Vec<Span>,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
     /// The monoids that were met, at a dtype.
-    monoids: BTreeMap<(String, DType), Arc<Declared>>,
+    monoids: BTreeMap<(String, Vec<DType>), Arc<Declared>>,
     /// Those whose laws may be used.
     laws: BTreeSet<String>,
     /// Size preconditions that cannot be shown become entry checks instead of errors.
@@ -122,6 +126,7 @@ impl<'a> Lower<'a> {
             depth: 0,
             instances: 0,
             groups: group::Groups::default(),
+            too_large: Vec::new(),
             data: BTreeMap::new(),
             monoids: BTreeMap::new(),
             laws: BTreeSet::new(),

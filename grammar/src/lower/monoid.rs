@@ -1,4 +1,5 @@
-//! Declared monoids: what one means at a dtype, its laws as claims, and reductions by it.
+//! Declared monoids: what one means at a choice of dtypes, and reductions by it. Its laws
+//! are in `laws.rs`, what its elements are as written in `elements.rs`.
 //!
 //! ```text
 //! @commutative
@@ -10,30 +11,24 @@
 
 use super::call::Arguments;
 use super::defs::Entry;
-use super::item::{Choice, Declared as Names, Statement, claim};
+use super::elements::Elements;
 use super::value::Value;
 use super::{Lower, MAX_CALL_DEPTH, MAX_INSTANCES, Result, Stop, fail};
-use crate::ast::{
-    self, Args, Block, Clause, Def, Elem, Expr, ExprKind, Ident, Item, Pat, StmtKind, TypeKind,
-};
+use crate::ast::{self, Args, Block, Clause, Def, Expr, ExprKind, Ident, Pat, StmtKind, TypeKind};
 use rtv_semantics::diag::{Code, Diagnostic, Span};
-use rtv_semantics::dtype::{DType, DTypeClass};
-use rtv_semantics::program::{Claim, ClaimKind, Input, Mode, Param};
-use rtv_semantics::scalar::Scalar;
+use rtv_semantics::dtype::DType;
+use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, SymKind};
 use rtv_semantics::subst::{Fresh, children};
-use rtv_semantics::term::{
-    Binder, Declared, Extent, Form, Fun, Instance, Laws, Lit, Loop, Monoid, Term, Var,
-};
+use rtv_semantics::term::{Binder, Declared, Extent, Form, Fun, Instance, Laws, Loop, Monoid, Term, Var};
 use rtv_semantics::types::Type;
 use rtv_semantics::unfold::{self, Limits};
 use std::sync::Arc;
 
 /// What a monoid is made of, as written.
-struct Parts<'d> {
+pub(super) struct Parts<'d> {
     params: [&'d Ident; 2],
-    /// The type of its elements.
-    elem: &'d Elem,
+    pub(super) elements: Elements<'d>,
     identity: &'d Expr,
     /// What says how two elements are combined.
     body: Block,
@@ -45,7 +40,7 @@ const FORM: &str = "monoid NAME(a: T, b: T) -> T { let identity = ..  return .. 
 
 /// # Errors
 /// Where a definition is not of the form of a monoid.
-fn parts(def: &Def) -> Result<Parts<'_>> {
+pub(super) fn parts(def: &Def) -> Result<Parts<'_>> {
     let name = def.name.parts.last().expect("invariant: a path has parts");
     let refuse = |span: Span, what: &str| {
         let found = Diagnostic::error(Code(493), span, format!("`{}` is no monoid: {what}", name.name));
@@ -55,18 +50,27 @@ fn parts(def: &Def) -> Result<Parts<'_>> {
         return refuse(name.span, "it has the name of a reduction of the language");
     }
     let types = def.params.iter().map(|p| &p.ty).chain(&def.ret);
-    if let Some(pair) = types.clone().find(|ty| matches!(ty.kind, TypeKind::Tuple(_))) {
-        return fail(292, pair.span, "monoids of several values are not supported yet");
-    }
-    let elems: Option<Vec<&Elem>> = types.map(scalar_elem).collect();
-    let (Some(elems), [left, right]) = (elems, def.params.as_slice()) else {
-        return refuse(name.span, "it combines two scalars");
+    let elements: Option<Vec<Elements<'_>>> = types.clone().map(Elements::of).collect();
+    let (Some(mut elements), [left, right]) = (elements, def.params.as_slice()) else {
+        let tuple =
+            types.clone().find(|ty| matches!(ty.kind, TypeKind::Tuple(_)) && Elements::of(ty).is_none());
+        return match tuple {
+            Some(tuple) => fail(
+                292,
+                tuple.span,
+                "an element of a monoid that is a tuple of other than scalars is not supported yet",
+            ),
+            None => refuse(name.span, "it combines two scalars, or two tuples of scalars"),
+        };
     };
-    let [elem, _, _] = elems.as_slice() else { return refuse(name.span, "it has no result type") };
-    let same = |other: &&Elem| elem_name(other).is_some() && elem_name(other) == elem_name(elem);
-    if !elems.iter().all(same) {
+    if elements.len() != 3 {
+        return refuse(name.span, "it has no result type");
+    }
+    let same = elements[0].is_known() && elements.iter().all(|other| other.text() == elements[0].text());
+    if !same {
         return refuse(name.span, "its parameters and its result are of one type");
     }
+    let elements = elements.swap_remove(0);
     if let Some(generic) = def.generics.iter().find(|g| !matches!(g, ast::Generic::DType { .. })) {
         let (ast::Generic::Size(at) | ast::Generic::Rank(at) | ast::Generic::DType { name: at, .. }) =
             generic;
@@ -83,7 +87,7 @@ fn parts(def: &Def) -> Result<Parts<'_>> {
         Some((first, rest)) => match &first.kind {
             StmtKind::Let { pat: Pat::Name(word), ty: None, value } if word.name == "identity" => {
                 let body = Block { stmts: rest.to_vec(), span: def.body.span };
-                Ok(Parts { params: [&left.name, &right.name], elem, identity: value, body, mode })
+                Ok(Parts { params: [&left.name, &right.name], elements, identity: value, body, mode })
             }
             _ => refuse(first.span, "its block begins with `let identity = ..`"),
         },
@@ -91,27 +95,13 @@ fn parts(def: &Def) -> Result<Parts<'_>> {
     }
 }
 
-fn scalar_elem(ty: &ast::Type) -> Option<&Elem> {
-    match &ty.kind {
-        TypeKind::Tensor { elem, dims, alias: None } if dims.as_ref().is_none_or(Vec::is_empty) => Some(elem),
-        _ => None,
-    }
-}
-
-fn elem_name(elem: &Elem) -> Option<String> {
-    match elem {
-        Elem::DType(dtype, _) => Some(dtype.name().to_string()),
-        Elem::Name(name) => Some(name.name.clone()),
-        Elem::Apply { .. } => None,
-    }
-}
-
 impl Lower<'_> {
-    /// A monoid at a dtype, with those of its laws that may be used.
-    fn monoid_at(&mut self, entry: &Entry, dtype: DType, span: Span) -> Result<Arc<Declared>> {
+    /// A monoid with elements of these dtypes, with those of its laws that may be used.
+    pub(super) fn monoid_at(&mut self, entry: &Entry, dtypes: &[DType], span: Span) -> Result<Arc<Declared>> {
         let def = entry.def();
         let name = def.name.parts.last().expect("invariant: a path has parts");
-        if let Some(known) = self.monoids.get(&(name.name.clone(), dtype)) {
+        let key = (name.name.clone(), dtypes.to_vec());
+        if let Some(known) = self.monoids.get(&key) {
             return Ok(known.clone());
         }
         let parts = parts(def)?;
@@ -119,13 +109,12 @@ impl Lower<'_> {
         if self.depth >= MAX_CALL_DEPTH || self.instances > MAX_INSTANCES {
             return fail(706, span, format!("calls are nested too deep, at `{}`", name.name));
         }
-        let class = element_class(def, parts.elem);
-        if !class.map_or(parts.elem_dtype() == Some(dtype), |class| class.contains(dtype)) {
-            let elem = elem_name(parts.elem).unwrap_or_default();
-            return fail(204, span, format!("`{}` combines {elem}, found {dtype}", name.name));
+        if !parts.elements.admit(def, dtypes) {
+            let (elem, found) = (parts.elements.text(), parts.elements.ty(dtypes));
+            return fail(204, span, format!("`{}` combines {elem}, found {found}", name.name));
         }
         let mode = self.monoid_mode(&parts)?;
-        let (combine, identity) = self.in_callee(entry, |l| l.combination(def, &parts, dtype))?;
+        let (combine, identity) = self.in_callee(entry, |l| l.combination(def, &parts, dtypes))?;
         let mut fresh = Fresh::new(self.next_id + 1);
         let element = unfold::element(&combine.body, &[], &mut fresh, Limits::default());
         self.next_id = fresh.id();
@@ -144,11 +133,11 @@ impl Lower<'_> {
         let known = self.laws.contains(&name.name);
         let laws = known.then(|| Laws { commutative: entry.has_attr("commutative"), extent });
         let monoid = Arc::new(Declared { combine, element, identity, laws });
-        self.monoids.insert((name.name.clone(), dtype), monoid.clone());
+        self.monoids.insert(key, monoid.clone());
         Ok(monoid)
     }
 
-    fn monoid_mode(&mut self, parts: &Parts<'_>) -> Result<Mode> {
+    pub(super) fn monoid_mode(&mut self, parts: &Parts<'_>) -> Result<Mode> {
         let Some(written) = parts.mode else { return Ok(Mode::Exact) };
         match self.mode(written)? {
             mode @ (Mode::Exact | Mode::Real) => Ok(mode),
@@ -157,17 +146,26 @@ impl Lower<'_> {
     }
 
     /// The combination and the identity, in the scope of the definition.
-    fn combination(&mut self, def: &Def, parts: &Parts<'_>, dtype: DType) -> Result<(Arc<Instance>, Lit)> {
+    fn combination(
+        &mut self,
+        def: &Def,
+        parts: &Parts<'_>,
+        dtypes: &[DType],
+    ) -> Result<(Arc<Instance>, Term)> {
         let name = def.name.parts.last().expect("invariant: a path has parts");
-        if let Elem::Name(variable) = parts.elem {
+        for (variable, dtype) in parts.elements.variables(dtypes) {
             self.bind(&variable.name, Value::DType(dtype));
         }
-        let identity = self.expr_as(parts.identity, Some(dtype))?;
-        let identity = self.scalar_as(&identity, dtype, parts.identity.span)?;
-        let Form::Lit(identity) = identity.form().clone() else {
-            return fail(493, parts.identity.span, "the identity of a monoid is a number");
-        };
-        let ty = Type::scalar(dtype);
+        let ty = parts.elements.ty(dtypes);
+        let identity = self.expr_of(parts.identity, Some(&ty))?;
+        let identity = self.element_term(identity, &ty, parts.identity.span)?;
+        if !identity.components().iter().all(|part| matches!(part.form(), Form::Lit(_))) {
+            return fail(
+                493,
+                parts.identity.span,
+                "the identity of a monoid is a number, or a tuple of numbers",
+            );
+        }
         let params = parts.params.map(|param| {
             let var = self.fresh_var(&param.name);
             self.bind(&param.name, Value::Term(Term::var(var.clone(), ty.clone(), param.span)));
@@ -175,9 +173,9 @@ impl Lower<'_> {
         });
         // As inside a comprehension: its names are scalar functions.
         self.frame.comprehensions += 1;
-        let value = self.block(&parts.body, Some(dtype));
+        let value = self.block(&parts.body, Some(&ty));
         self.frame.comprehensions -= 1;
-        let body = self.scalar_as(&value?, dtype, parts.body.span)?;
+        let body = self.element_term(value?, &ty, parts.body.span)?;
         let instance = Instance {
             name: name.name.as_str().into(),
             statics: Vec::new(),
@@ -189,39 +187,12 @@ impl Lower<'_> {
         Ok((Arc::new(instance), identity))
     }
 
-    /// The laws of a monoid as claims: what is associative, neutral, and stays a value.
-    pub fn laws(&mut self, item: &Item, choice: &Choice) -> Option<Vec<Claim>> {
-        let entry = Entry { origin: super::Origin::User, item: Arc::new(item.clone()) };
-        self.item(true, |l| {
-            let parts = parts(entry.def())?;
-            let dtype = match parts.elem {
-                Elem::Name(variable) => {
-                    choice.dtypes.iter().find(|(n, _)| **n == *variable.name).map(|c| c.1)
-                }
-                _ => parts.elem_dtype(),
-            };
-            let name = entry.def().name.parts.last().expect("invariant: a path has parts");
-            let Some(dtype) = dtype else {
-                return fail(101, name.span, format!("unknown element type of `{}`", name.name));
-            };
-            let mode = l.monoid_mode(&parts)?;
-            let monoid = l.monoid_at(&entry, dtype, name.span)?;
-            let [a, b, c] = ["a", "b", "c"].map(|name| l.fresh_var(name));
-            let laws =
-                Stated { monoid, span: name.span, mode }.all([&a, &b, &c], entry.has_attr("commutative"));
-            let claims = laws.into_iter().map(|(law, vars, lhs, rhs)| {
-                let name = format!("{}: {law}", name.name);
-                let param = |var: &Var| Param {
-                    name: var.name.clone(),
-                    input: Input::Value(var.clone(), Type::scalar(dtype)),
-                    span: item.span,
-                };
-                let names = Names::of(vars.iter().map(|var| param(var)).collect());
-                let (kind, directed, span) = (ClaimKind::Monoid, false, item.span);
-                claim(Statement { name: &name, kind, mode, directed, lhs, rhs, span }, names, choice)
-            });
-            Ok(claims.collect())
-        })
+    /// A value as an element of the type.
+    fn element_term(&mut self, value: Value, ty: &Type, span: Span) -> Result<Term> {
+        match ty.as_tensor() {
+            Some(scalar) => self.scalar_as(&value, scalar.dtype, span),
+            None => self.result_term(value, Some(ty), span),
+        }
     }
 
     /// `reduce(NAME)(e for k in K)`.
@@ -253,7 +224,13 @@ impl Lower<'_> {
             let last = Binder { sym: l.fresh_sym(SymKind::Index, "last"), extent: extent.clone() };
             let so_far = Binder { sym: sym.clone(), extent: &Size::sym(&last.sym) + &Size::one() };
             match l.reduced_by(&name, vec![so_far], body, dtype, span)? {
-                Value::Term(reduced) => Ok(Value::Term(Term::comp(vec![last], reduced, span))),
+                Value::Term(reduced) => {
+                    let mut all: Vec<Term> = reduced.components();
+                    all.iter_mut()
+                        .for_each(|part| *part = Term::comp(vec![last.clone()], part.clone(), span));
+                    let tuple = matches!(reduced.ty(), Type::Tuple(_));
+                    Ok(Value::Term(if tuple { Term::tuple(all, span) } else { all.swap_remove(0) }))
+                }
                 other => Ok(other),
             }
         })
@@ -275,22 +252,45 @@ impl Lower<'_> {
             let scalar = self.generator_body(body, None)?;
             return self.reduced_scalar(own, core, scalar, dtype, span);
         };
-        let want = parts(entry.def())?.elem_dtype().or(dtype);
-        let scalar = self.generator_body(body, want)?;
-        let monoid = self.monoid_at(&entry, scalar.dtype(), span)?;
-        Ok(Value::Term(Term::reduce(Monoid::Declared(monoid), core, scalar, span)))
+        let elements = parts(entry.def())?.elements;
+        self.frame.comprehensions += 1;
+        let written = self.written_elements(&elements, &[body], dtype);
+        self.frame.comprehensions -= 1;
+        let (mut terms, dtypes) = written?;
+        let monoid = self.monoid_at(&entry, &dtypes, span)?;
+        Ok(Value::Term(Term::reduce(Monoid::Declared(monoid), core, terms.swap_remove(0), span)))
     }
 
-    /// `NAME(a, b)` of a monoid: two scalars combined.
+    /// `NAME(a, b)` of a monoid of tuples, as it is written: numbers in `a` and `b` take their
+    /// dtypes from the other components.
+    pub(super) fn combine_written(&mut self, name: &Ident, args: &Args, span: Span) -> Result<Option<Value>> {
+        let entry = self.defs.monoid(&name.name).filter(|_| !self.frame.library).cloned();
+        let (Some(entry), Args::List(list)) = (entry, args) else { return Ok(None) };
+        let elements = parts(entry.def())?.elements;
+        let [left, right] = list.as_slice() else { return Ok(None) };
+        if !elements.is_tuple() || left.name.is_some() || right.name.is_some() {
+            return Ok(None);
+        }
+        let (terms, dtypes) = self.written_elements(&elements, &[&left.value, &right.value], None)?;
+        let monoid = self.monoid_at(&entry, &dtypes, span)?;
+        let [left, right] = <[Term; 2]>::try_from(terms).expect("invariant: two were written");
+        Ok(Some(Value::Term(Term::combine(monoid, left, right, span))))
+    }
+
+    /// `NAME(a, b)` of a monoid: two elements combined.
     pub(super) fn combine_two(&mut self, entry: &Entry, args: &Arguments, span: Span) -> Result<Value> {
         let name = &entry.def().name.parts.last().expect("invariant: a path has parts").name;
         let ([(left, at), (right, to)], true) = (args.positional.as_slice(), args.named.is_empty()) else {
-            return fail(105, span, format!("`{name}` takes two scalars"));
+            return fail(105, span, format!("`{name}` takes two elements"));
         };
+        let elements = parts(entry.def())?.elements;
+        if elements.is_tuple() {
+            return self.combine_tuples(entry, &elements, [(left, *at), (right, *to)], span);
+        }
         if let Some((other, at)) = args.positional.iter().find(|(value, _)| !value.is_scalar()) {
             return fail(201, *at, format!("`{name}` combines scalars, found {}", other.describe()));
         }
-        let dtype = match parts(entry.def())?.elem_dtype() {
+        let dtype = match elements.only_dtype() {
             Some(dtype) => dtype,
             None => {
                 let operands = [left, right].map(|v| self.promotion(v, span));
@@ -298,7 +298,7 @@ impl Lower<'_> {
                 self.result_dtype(&operands).expect("invariant: there are two")
             }
         };
-        let monoid = self.monoid_at(entry, dtype, span)?;
+        let monoid = self.monoid_at(entry, &[dtype], span)?;
         let operand = |l: &Self, value: &Value, at: Span| match value {
             Value::Term(t) if t.tensor_type().is_some_and(|ty| ty.dtype != dtype) => {
                 fail(204, at, format!("`{name}` combines {dtype} here, found {}", t.dtype()))
@@ -306,6 +306,27 @@ impl Lower<'_> {
             _ => l.scalar_as(value, dtype, at),
         };
         let (left, right) = (operand(self, left, *at)?, operand(self, right, *to)?);
+        Ok(Value::Term(Term::combine(monoid, left, right, span)))
+    }
+
+    fn combine_tuples(
+        &mut self,
+        entry: &Entry,
+        elements: &Elements<'_>,
+        operands: [(&Value, Span); 2],
+        span: Span,
+    ) -> Result<Value> {
+        let [(left, at), (right, to)] = operands;
+        let (left, right) = (elements.tuple_of(left, at)?, elements.tuple_of(right, to)?);
+        let dtypes: Vec<DType> = left.components().iter().map(Term::dtype).collect();
+        let monoid = self.monoid_at(entry, &dtypes, span)?;
+        if right.ty() != monoid.ty() {
+            return fail(
+                204,
+                to,
+                format!("`{}` combines {} here, found {}", monoid.name(), monoid.ty(), right.ty()),
+            );
+        }
         Ok(Value::Term(Term::combine(monoid, left, right, span)))
     }
 
@@ -318,23 +339,30 @@ impl Lower<'_> {
         dtype: Option<DType>,
         span: Span,
     ) -> Result<Value> {
-        let usage = "`fold` takes a function of two scalars and what it begins with";
+        let usage = "`fold` takes a function of two scalars, or tuples of them, and what it begins with";
         let Args::List(list) = head else { return fail(105, span, usage) };
         let [function, init] = list.as_slice() else { return fail(105, span, usage) };
         let (ExprKind::Name(name), None, None) = (&function.value.kind, &function.name, &init.name) else {
             return fail(105, function.value.span, usage);
         };
         let function = Ident { name: name.clone(), span: function.value.span };
-        let first = self.expr_as(&init.value, dtype)?;
+        let [state, item] = self.tuples_of_step(&function)?;
+        let first = match &state {
+            Some(_) => self.expr_of(&init.value, state.as_ref())?,
+            None => self.expr_as(&init.value, dtype)?,
+        };
         self.generated(binders, |l, core| {
-            let element = l.generator_body(body, None)?;
+            let element = l.folded_element(body, item.as_ref())?;
             // A number has the dtype of what it meets.
-            let dtype = match &first {
-                Value::Term(t) if t.tensor_type().is_some() => t.dtype(),
-                _ => element.dtype(),
+            let first = match (first, element.tensor_type()) {
+                (Value::Term(t), _) if *t.ty() != Type::Size => t,
+                (number, Some(ty)) => l.scalar_as(&number, ty.dtype, init.value.span)?,
+                (number, None) => l.tensor(&number, init.value.span)?,
             };
-            let first = l.scalar_as(&first, dtype, init.value.span)?;
-            let ty = Type::scalar(dtype);
+            if !first.components().iter().all(Term::is_scalar) {
+                return fail(201, init.value.span, format!("{usage}, found `{}`", first.ty()));
+            }
+            let ty = first.ty().clone();
             let states: Vec<Var> = core.iter().map(|_| l.fresh_var("acc")).collect();
             let before = |at: usize| Term::var(states[at].clone(), ty.clone(), span);
             let Some(last) = states.len().checked_sub(1) else { return Ok(Value::Term(first)) };
@@ -371,69 +399,7 @@ fn monoid_name(head: &Args, span: Span) -> Result<Ident> {
     }
 }
 
-impl Parts<'_> {
-    /// The dtype of its elements, where it has only one.
-    fn elem_dtype(&self) -> Option<DType> {
-        match self.elem {
-            Elem::DType(dtype, _) => Some(*dtype),
-            Elem::Name(_) | Elem::Apply { .. } => None,
-        }
-    }
-}
-
-/// The class of the dtype variable that the elements are of.
-fn element_class(def: &Def, elem: &Elem) -> Option<DTypeClass> {
-    let Elem::Name(variable) = elem else { return None };
-    def.generics.iter().find_map(|generic| match generic {
-        ast::Generic::DType { name, class } if name.name == variable.name => {
-            DTypeClass::from_name(&class.name)
-        }
-        _ => None,
-    })
-}
-
-/// The laws of a monoid about variables of its type.
-struct Stated {
-    monoid: Arc<Declared>,
-    span: Span,
-    mode: Mode,
-}
-
-/// The name of a law, its variables, and its sides.
-type Law<'v> = (&'static str, Vec<&'v Var>, Term, Term);
-
-impl Stated {
-    fn all<'v>(&self, [a, b, c]: [&'v Var; 3], commutative: bool) -> Vec<Law<'v>> {
-        let (span, dtype) = (self.span, self.monoid.dtype());
-        let [x, y, z] = [a, b, c].map(|var| Term::var(var.clone(), Type::scalar(dtype), span));
-        let identity = || Term::lit(self.monoid.identity.clone(), dtype, span);
-        let combine =
-            |left: &Term, right: &Term| Term::combine(self.monoid.clone(), left.clone(), right.clone(), span);
-        let mut laws = vec![
-            ("left identity", vec![a], combine(&identity(), &x), x.clone()),
-            ("right identity", vec![a], combine(&x, &identity()), x.clone()),
-            ("associativity", vec![a, b, c], combine(&combine(&x, &y), &z), combine(&x, &combine(&y, &z))),
-        ];
-        if commutative {
-            laws.push(("commutativity", vec![a, b], combine(&x, &y), combine(&y, &x)));
-        }
-        if self.mode == Mode::Real && dtype.is_float() {
-            // Inputs are finite numbers, which a combination of them has to be, too; the
-            // identity need not be finite, and is one more value.
-            let finite = Term::scalar(Scalar::Isfinite, vec![combine(&x, &y)], span);
-            laws.push(("finite values", vec![a, b], finite, Term::bool(true, span)));
-            laws.push(("identity twice", Vec::new(), combine(&identity(), &identity()), identity()));
-        } else {
-            let itself = Term::scalar(Scalar::Eq, vec![combine(&x, &y); 2], span);
-            if !dtype.is_float() {
-                laws.push(("defined values", vec![a, b], itself, Term::bool(true, span)));
-            }
-        }
-        laws
-    }
-}
-
-/// Whether nothing in a scalar is a float, nor in what other monoids combine in it.
+/// Whether nothing in an element is a float, nor in what other monoids combine in it.
 fn has_no_floats(term: &Term) -> bool {
     let float = term.tensor_type().is_some_and(|ty| ty.dtype.is_float());
     let within = match term.form() {

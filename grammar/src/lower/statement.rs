@@ -10,10 +10,10 @@ use rtv_semantics::types::Type;
 
 impl Lower<'_> {
     /// The value a block returns. Names bound inside end with it.
-    pub(super) fn block(&mut self, block: &Block, dtype: Option<DType>) -> Result<Value> {
+    pub(super) fn block(&mut self, block: &Block, wanted: Option<&Type>) -> Result<Value> {
         let names = self.frame.names.len();
         let mut lets = Vec::new();
-        let result = self.statements(&block.stmts, block.span, dtype, &mut lets);
+        let result = self.statements(&block.stmts, block.span, wanted, &mut lets);
         self.frame.names.truncate(names);
         let value = result?;
         Ok(wrap_lets(value, lets))
@@ -23,7 +23,7 @@ impl Lower<'_> {
         &mut self,
         stmts: &[Stmt],
         span: Span,
-        dtype: Option<DType>,
+        wanted: Option<&Type>,
         lets: &mut Vec<(Var, Term)>,
     ) -> Result<Value> {
         let mut failed = false;
@@ -34,11 +34,11 @@ impl Lower<'_> {
                     if !last {
                         return fail(107, stmts[k + 1].span, "this statement stands after `return`");
                     }
-                    let value = self.expr_as(expr, dtype)?;
+                    let value = self.expr_of(expr, wanted)?;
                     return if failed { Err(Stop::Poisoned) } else { Ok(value) };
                 }
                 StmtKind::If(branch) if last => {
-                    let value = self.if_statement(branch, dtype, stmt.span)?;
+                    let value = self.if_statement(branch, wanted, stmt.span)?;
                     return if failed { Err(Stop::Poisoned) } else { Ok(value) };
                 }
                 _ => {
@@ -89,8 +89,7 @@ impl Lower<'_> {
     fn let_value(&mut self, ty: Option<&crate::ast::Type>, value: &Expr) -> Result<Value> {
         let Some(ty) = ty else { return self.expr(value) };
         let want = self.declared_type(ty)?;
-        let dtype = want.as_tensor().map(|t| t.dtype);
-        let found = self.expr_as(value, dtype)?;
+        let found = self.expr_of(value, Some(&want))?;
         Ok(match want {
             Type::Size => found,
             _ => Value::Term(self.result_term(found, Some(&want), value.span)?),
@@ -179,26 +178,26 @@ impl Lower<'_> {
             .into())
     }
 
-    fn if_statement(&mut self, branch: &IfStmt, dtype: Option<DType>, span: Span) -> Result<Value> {
+    fn if_statement(&mut self, branch: &IfStmt, wanted: Option<&Type>, span: Span) -> Result<Value> {
         let test = match self.expr(&branch.cond)? {
-            Value::Bool(true) => return self.block(&branch.then, dtype),
-            Value::Bool(false) => return self.else_branch(branch, dtype, span),
+            Value::Bool(true) => return self.block(&branch.then, wanted),
+            Value::Bool(false) => return self.else_branch(branch, wanted, span),
             Value::Term(t) if *t.ty() == Type::scalar(DType::Bool) => t,
             Value::Poison => return Err(Stop::Poisoned),
             other => return Err(super::expr::no_condition(&other, branch.cond.span)),
         };
         let yes = test.as_cond();
         let no = yes.clone().map(|c| c.negated());
-        let a = self.scoped(yes.into_iter().collect(), |l| l.block(&branch.then, dtype))?;
-        let b = self.scoped(no.into_iter().collect(), |l| l.else_branch(branch, dtype, span))?;
-        self.choice(test, a, b, dtype, span)
+        let a = self.scoped(yes.into_iter().collect(), |l| l.block(&branch.then, wanted))?;
+        let b = self.scoped(no.into_iter().collect(), |l| l.else_branch(branch, wanted, span))?;
+        self.choice(test, a, b, wanted, span)
     }
 
-    fn else_branch(&mut self, branch: &IfStmt, dtype: Option<DType>, span: Span) -> Result<Value> {
+    fn else_branch(&mut self, branch: &IfStmt, wanted: Option<&Type>, span: Span) -> Result<Value> {
         match &branch.otherwise {
-            Some(Else::Block(block)) => self.block(block, dtype),
+            Some(Else::Block(block)) => self.block(block, wanted),
             Some(Else::If(stmt)) => match &stmt.kind {
-                StmtKind::If(inner) => self.if_statement(inner, dtype, stmt.span),
+                StmtKind::If(inner) => self.if_statement(inner, wanted, stmt.span),
                 _ => Err(Stop::Poisoned),
             },
             None => fail(108, span, "the other branch does not return a value"),

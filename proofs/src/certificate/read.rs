@@ -460,15 +460,18 @@ impl<'r> Words<'r> {
             }
             "reduce" => {
                 let op = self.monoid()?;
-                let body = self.one(Reader::term).filter(|body| scalar_dtype(body).is_some())?;
-                let dtype = scalar_dtype(&body);
-                let fits = op.declared().is_none_or(|monoid| dtype == Some(monoid.dtype()));
+                let body = self.one(Reader::term)?;
+                let fits = match &op {
+                    Monoid::Declared(monoid) => monoid.ty() == body.ty(),
+                    _ => scalar_dtype(&body).is_some(),
+                };
                 fits.then(|| Some(Term::reduce(op, self.rest(Reader::binder)?, body, span)))??
             }
+            "tuple" => Term::tuple(self.rest(Reader::term)?, span),
             "combine" => {
                 let monoid = self.one(Reader::monoid)?;
                 let [left, right] = <[Term; 2]>::try_from(self.rest(Reader::term)?).ok()?;
-                let fits = [&left, &right].map(scalar_dtype) == [Some(monoid.dtype()); 2];
+                let fits = [&left, &right].map(Term::ty) == [monoid.ty(); 2];
                 fits.then(|| Term::combine(monoid, left, right, span))?
             }
             _ => return None,
@@ -478,6 +481,7 @@ impl<'r> Words<'r> {
     fn proof(&mut self) -> Option<Proof> {
         Some(match self.word()? {
             "same" => Proof::Same,
+            "inorder" => Proof::InOrder(self.monoid()?),
             "framed" => {
                 let algebra = self.algebra()?;
                 let (left, right) = (self.boxed(Reader::reading)?, self.boxed(Reader::reading)?);
@@ -553,8 +557,9 @@ impl<'r> Words<'r> {
             }
         };
         let (identity, element) = (self.one(Reader::term)?, self.one(Reader::term)?);
-        let dtype = scalar_dtype(&element)?;
-        let param = |term: Term| match (term.form(), scalar_dtype(&term) == Some(dtype)) {
+        let components = element.components();
+        let scalars = components.iter().all(|part| scalar_dtype(part).is_some());
+        let param = |term: Term| match (term.form(), term.ty() == element.ty()) {
             (Form::Var(var), true) => Some((var.clone(), term.ty().clone())),
             _ => None,
         };
@@ -562,10 +567,10 @@ impl<'r> Words<'r> {
             self.rest(Reader::term)?.into_iter().map(param).collect::<Option<_>>()?;
         let closed = free_syms(&element).is_empty()
             && free_vars(&element).iter().all(|var| params.iter().any(|(param, _)| param == var));
-        let Form::Lit(lit) = identity.form().clone() else { return None };
+        let known = identity.components().iter().all(|part| matches!(part.form(), Form::Lit(_)));
         // The evaluator tells variables apart by their ids alone.
         let apart = matches!(params.as_slice(), [(a, _), (b, _)] if a.id != b.id);
-        if !apart || !closed || scalar_dtype(&identity) != Some(dtype) {
+        if !apart || !closed || !scalars || !known || identity.ty() != element.ty() {
             return None;
         }
         let combine = Instance {
@@ -576,7 +581,7 @@ impl<'r> Words<'r> {
             body: element.clone(),
             is_op: false,
         };
-        Some(Declared { combine: Arc::new(combine), element, identity: lit, laws })
+        Some(Declared { combine: Arc::new(combine), element, identity, laws })
     }
 
     fn member(&mut self) -> Option<Member> {

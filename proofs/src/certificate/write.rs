@@ -202,6 +202,7 @@ impl Writer {
                 let (op, binders, body) = (self.monoid(op)?, self.binders(binders), self.term(body)?);
                 format!("term reduce {op} {body}{}", refs(&binders))
             }
+            Form::Tuple(parts) => format!("term tuple{}", refs(&self.terms(parts)?)),
             Form::Call(Fun::Combine(monoid), args) => {
                 let monoid = self.declared(monoid)?;
                 format!("term combine {monoid}{}", refs(&self.terms(args)?))
@@ -227,7 +228,7 @@ impl Writer {
             .iter()
             .map(|(var, ty)| self.term(&Term::var(var.clone(), ty.clone(), element.span())))
             .collect::<Result<_, _>>()?;
-        let identity = self.term(&Term::lit(monoid.identity.clone(), monoid.dtype(), element.span()))?;
+        let identity = self.term(&monoid.identity)?;
         let laws = monoid.laws.map_or("-".to_string(), |laws| {
             format!("{}{}", laws.extent.name(), if laws.commutative { ",commutative" } else { "" })
         });
@@ -257,6 +258,7 @@ impl Writer {
     fn proof(&mut self, proof: &Proof) -> Result<usize, Untold> {
         let line = match proof {
             Proof::Same => "proof same".to_string(),
+            Proof::InOrder(op) => format!("proof inorder {}", self.monoid(op)?),
             Proof::Framed { algebra, left, right, denominators, frames } => {
                 let (left, right) = (self.reading(left)?, self.reading(right)?);
                 let mut line = format!("proof framed {} {left} {right}", self.algebra(algebra)?);

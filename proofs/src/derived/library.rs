@@ -1,12 +1,16 @@
 //! The functions of modules, and those rules of theirs that are known to be proved.
 
 use super::Rules;
+use crate::certificate::{Certificate, Certified};
 use crate::check::Checker;
-use crate::choices::dtype_choices;
+use crate::choices::{dtype_choices, instance_text};
 use crate::decide::Task;
+use crate::discharge::Discharged;
 use crate::instances::instances;
+use crate::laws::monoids_of;
 use crate::module::{Module, subject};
 use crate::verdict::Verdict;
+use crate::verify::Worth;
 use rtv_grammar::ast::{DefKind, ItemKind};
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::Diagnostic;
@@ -100,13 +104,17 @@ impl Rules for Proved<'_> {
         claim
     }
 
-    /// By proving it.
+    /// By proving it, and having the proof checked.
     fn holds(&mut self, claim: &Arc<Claim>, mode: Mode) -> bool {
-        let prover = &self.checker.prover;
-        let holds = || {
-            let claim = Claim { mode, ..(**claim).clone() };
-            prover.contracts(&claim).found.values().all(|found| found.verdict == Verdict::Proved)
-        };
-        *self.held.entry((Arc::as_ptr(claim) as usize, mode.name())).or_insert_with(holds)
+        let key = (Arc::as_ptr(claim) as usize, mode.name());
+        let checker = self.checker;
+        *self.held.entry(key).or_insert_with(|| {
+            let claim = Arc::new(Claim { mode, ..(**claim).clone() });
+            let Discharged { found, parts, .. } = checker.prover.contracts(&claim);
+            let (choice, monoids) = (instance_text(&claim), monoids_of(&[claim]));
+            let certificate = Certificate { instances: vec![Certified { choice, parts }], monoids };
+            found.values().all(|found| found.verdict == Verdict::Proved)
+                && matches!(checker.steps_of(&certificate, None), Worth::Accepted(_))
+        })
     }
 }

@@ -205,6 +205,7 @@ impl<'l, 's> Look<'l, 's> {
             Form::Comp(binders, body) => {
                 Known::Elements(self.under(binders, |look| look.elements(body, given)))
             }
+            Form::Reduce(reduce) if reduce.op.declared().is_some() => Known::of(term.ty(), Elements::UNKNOWN),
             Form::Reduce(reduce) => Known::Elements(self.reduce(reduce, given)),
             Form::If(cond, then, other) => self.branches(cond, then, other, given),
             Form::Let(..) => {
@@ -320,9 +321,7 @@ impl<'l, 's> Look<'l, 's> {
     fn reduce(&mut self, Reduce { op, binders, body }: &Reduce, given: &Given) -> Elements {
         let each = self.under(binders, |look| look.elements(body, given));
         if !body.dtype().is_float() {
-            // Integers and bools, unless they are combined by way of floats.
-            let plain = op.declared().is_none();
-            return if plain { comparison(&[each]) } else { Elements::UNKNOWN };
+            return comparison(&[each]);
         }
         let Elements { defined, below_inf, above_neg_inf, not_negative, not_positive, not_zero, .. } = each;
         let one_sign = not_negative || not_positive;

@@ -174,7 +174,7 @@ fn choice(term: &Term) -> Option<(Term, Term, Term)> {
 
 /// Whether a term is what a reduction of nothing gives, up to the sign of a zero.
 fn is_neutral(op: &Monoid, term: &Term) -> bool {
-    let neutral = op.neutral(term.dtype(), term.span());
+    let neutral = op.neutral(term.ty(), term.span());
     match (term.form(), neutral.form()) {
         (Form::Lit(Lit::Decimal(a)), Form::Lit(Lit::Decimal(b))) => {
             a.parse::<f64>().is_ok_and(|a| b.parse() == Ok(a))

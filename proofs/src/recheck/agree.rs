@@ -12,12 +12,13 @@
 use super::Check;
 use super::sizes::divisors;
 use rtv_semantics::alpha::alpha_eq;
-use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Subst, free_vars};
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 
 /// Terms are walked so deep.
 const MAX_DEPTH: u32 = 400;
@@ -54,10 +55,11 @@ impl Check<'_, '_> {
         }
         let a = self.chosen(a, &names.left, facts);
         let b = self.chosen(b, &names.right, facts);
-        if dtype(&a) != dtype(&b) {
+        if !of_one_kind(&a, &b) {
             return false;
         }
         self.alike(&a, &b, names, facts)
+            || self.reduced(&a, &b, names, facts)
             || self.branches(&a, &b, names, facts)
             || self.scalars(&a, &b, names, facts)
     }
@@ -120,6 +122,7 @@ impl Check<'_, '_> {
             (Form::Call(Fun::Combine(m), x), Form::Call(Fun::Combine(n), y)) => {
                 m == n && self.all_same(x, y, names, facts)
             }
+            (Form::Tuple(x), Form::Tuple(y)) => self.all_same(x, y, names, facts),
             (Form::If(c, x, y), Form::If(d, v, w)) => {
                 self.same(c, d, names, facts) && {
                     let given = |truth| [facts, &known(c, truth, &names.left)].concat();
@@ -127,12 +130,17 @@ impl Check<'_, '_> {
                 }
             }
             (Form::Reduce(x), Form::Reduce(y)) => self.same_reduction(x, y, names, facts),
-            (Form::Reduce(x), _) => self.reduced_away(x, b, names, facts),
-            (_, Form::Reduce(y)) => {
-                let swapped = Names { left: names.right.clone(), right: names.left.clone() };
-                self.reduced_away(y, a, &swapped, facts)
-            }
             _ => false,
+        }
+    }
+
+    /// A reduction, or a component of one, against what it comes to.
+    fn reduced(&mut self, a: &Term, b: &Term, names: &Names, facts: &[Cond]) -> bool {
+        let swapped = || Names { left: names.right.clone(), right: names.left.clone() };
+        match (reduction_of(a), reduction_of(b)) {
+            (Some(_), Some(_)) | (None, None) => false,
+            (Some((x, part)), None) => self.reduced_away(x, part, b, names, facts),
+            (None, Some((y, part))) => self.reduced_away(y, part, a, &swapped(), facts),
         }
     }
 
@@ -209,7 +217,7 @@ impl Check<'_, '_> {
 
     /// The same operation over the same elements, in the same order where that counts.
     fn same_reduction(&mut self, a: &Reduce, b: &Reduce, names: &Names, facts: &[Cond]) -> bool {
-        let free = exchangeable(&a.op, a.body.dtype());
+        let free = exchangeable(&a.op, a.body.ty());
         if a.op != b.op || a.body.ty() != b.body.ty() {
             return false;
         }
@@ -341,28 +349,59 @@ impl Check<'_, '_> {
     }
 
     /// A reduction over nothing, or over one element, against what is none.
-    fn reduced_away(&mut self, a: &Reduce, b: &Term, names: &Names, facts: &[Cond]) -> bool {
+    fn reduced_away(
+        &mut self,
+        a: &Reduce,
+        part: Option<usize>,
+        b: &Term,
+        names: &Names,
+        facts: &[Cond],
+    ) -> bool {
+        let of = |whole: Term| match part {
+            Some(k) => Term::item(k, whole, b.span()),
+            None => whole,
+        };
         if let Some(few) = a.written_out(&mut self.fresh) {
-            return self.same(&few, b, names, facts);
+            return self.same(&of(few), b, names, facts);
         }
-        let dtype = a.body.dtype();
         let (mut given, mut inner) = (facts.to_vec(), names.clone());
         for Binder { sym, extent } in &a.binders {
             let extent = inner.left.size(extent);
             if self.holds(&given, &Cond::le(&extent, &Size::zero())) {
-                return self.same(&a.op.neutral(dtype, b.span()), b, names, facts);
+                return self.same(&of(a.op.neutral(a.body.ty(), b.span())), b, names, facts);
             }
             let index = self.index(sym, &extent, &mut given);
             inner.left = inner.left.with_size(sym, index);
         }
         // A float sum of one element is not that element.
-        let is_element =
-            exchangeable(&a.op, dtype) || matches!(a.op, Monoid::Max | Monoid::Min | Monoid::Declared(_));
+        let is_element = exchangeable(&a.op, a.body.ty())
+            || matches!(a.op, Monoid::Max | Monoid::Min | Monoid::Declared(_));
         if !is_element || !self.counted(a, &names.left, facts).is_empty() {
             return false;
         }
         let first = a.binders.iter().fold(names.left.clone(), |s, b| s.with_size(&b.sym, Size::zero()));
-        self.same(&a.body, b, &Names { left: first, right: names.right.clone() }, facts)
+        self.same(&of(a.body.clone()), b, &Names { left: first, right: names.right.clone() }, facts)
+    }
+}
+
+/// The reduction that a term is, or is a component of.
+fn reduction_of(term: &Term) -> Option<(&Reduce, Option<usize>)> {
+    match term.form() {
+        Form::Reduce(reduce) => Some((reduce, None)),
+        Form::Call(Fun::Item(k), args) => match args[0].form() {
+            Form::Reduce(reduce) => Some((reduce, Some(*k))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Scalars of one dtype, or tuples of as many components.
+fn of_one_kind(a: &Term, b: &Term) -> bool {
+    match (a.ty(), b.ty()) {
+        (Type::Tuple(x), Type::Tuple(y)) => x.len() == y.len(),
+        (Type::Tuple(_), _) | (_, Type::Tuple(_)) => false,
+        _ => dtype(a) == dtype(b),
     }
 }
 
@@ -402,11 +441,11 @@ fn commutes(fun: Scalar, float: bool) -> bool {
 }
 
 /// Whether the order of the elements changes no bit.
-pub fn exchangeable(op: &Monoid, dtype: DType) -> bool {
+pub fn exchangeable(op: &Monoid, ty: &Type) -> bool {
     if op.declared().is_some() {
         return false;
     }
-    matches!(op, Monoid::Any | Monoid::All) || dtype.category() != Category::Float
+    matches!(op, Monoid::Any | Monoid::All) || !ty.as_tensor().is_some_and(|ty| ty.dtype.is_float())
 }
 
 /// Whether a scalar never is the undefined value of the reals: it holds nothing that
@@ -447,7 +486,7 @@ pub fn always_defined(term: &Term) -> bool {
         Form::If(c, x, y) => [c, x, y].into_iter().all(always_defined),
         Form::Reduce(reduce) => {
             reduce.binders.iter().all(|b| divisors(&b.extent).is_empty())
-                && reduce.body.dtype() == DType::Bool
+                && dtype(&reduce.body) == Some(DType::Bool)
                 && always_defined(&reduce.body)
         }
         _ => false,

@@ -20,6 +20,7 @@ use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Term};
+use rtv_semantics::types::Type;
 use rtv_smt::{Algebra, Monomial};
 use std::collections::BTreeSet;
 
@@ -55,7 +56,7 @@ impl Check<'_, '_> {
         monomials: Vec<Monomial>,
         result: Vec<Monomial>,
         algebra: &Algebra,
-        dtype: DType,
+        ty: &Type,
         facts: &[Cond],
     ) -> Result<(), Why> {
         let mut expanded = Vec::new();
@@ -63,7 +64,7 @@ impl Check<'_, '_> {
             expanded.extend(self.expanded(monomial, algebra, facts)?);
         }
         let mut form = |all: Vec<Monomial>| -> Vec<Monomial> {
-            all.into_iter().map(|monomial| self.formed(monomial, algebra, dtype, facts)).collect()
+            all.into_iter().map(|monomial| self.formed(monomial, algebra, ty, facts)).collect()
         };
         let (monomials, mut open) = (form(expanded), form(result));
         let mut rest = Vec::new();
@@ -125,10 +126,9 @@ impl Check<'_, '_> {
     }
 
     /// The form in which monomials are compared.
-    fn formed(&mut self, monomial: Monomial, algebra: &Algebra, dtype: DType, facts: &[Cond]) -> Monomial {
-        if *algebra != Algebra::Ring {
-            return monomial;
-        }
+    fn formed(&mut self, monomial: Monomial, algebra: &Algebra, ty: &Type, facts: &[Cond]) -> Monomial {
+        let (Algebra::Ring, Some(ty)) = (algebra, ty.as_tensor()) else { return monomial };
+        let dtype = ty.dtype;
         let counted = self.counted_out(monomial, dtype, facts);
         if !self.calculates(dtype) || !counted.factors.iter().any(takes_part) {
             return Monomial { factors: sizes_together(counted.factors), ..counted };

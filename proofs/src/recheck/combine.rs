@@ -7,6 +7,7 @@ use super::tame::number;
 use super::{Check, Why, fail};
 use num_rational::BigRational;
 use num_traits::{One, Zero};
+use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
@@ -14,6 +15,7 @@ use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 use rtv_smt::{Algebra, Combining, Monomial, ReadAs, Reading};
 
 /// Monomials of one result.
@@ -38,6 +40,12 @@ impl Check<'_, '_> {
                 let args = self.all_combined(args, parts, facts)?;
                 let [left, right] = args.as_slice() else { return fail("two elements") };
                 Ok(Term::combine(monoid.clone(), left.clone(), right.clone(), span))
+            }
+            (Combining::Inside(parts), Form::Call(Fun::Item(k), args)) => {
+                Ok(Term::item(*k, self.all_combined(args, parts, facts)?.remove(0), span))
+            }
+            (Combining::Inside(parts), Form::Tuple(args)) => {
+                Ok(Term::tuple(self.all_combined(args, parts, facts)?, span))
             }
             (Combining::Inside(parts), Form::Read(base, index)) => {
                 Ok(Term::read(base.clone(), self.all_combined(index, parts, facts)?, span))
@@ -73,7 +81,7 @@ impl Check<'_, '_> {
                 self.combined(&logarithms, sum, facts)
             }
             (Combining::Combined { algebra, reading, reversed, extremes, after }, _) => {
-                if term.tensor_type().is_none() || after.ty() != term.ty() {
+                if *term.ty() == Type::Size || after.ty() != term.ty() {
                     return fail("a result of the type of the term");
                 }
                 self.lawful(algebra, term)?;
@@ -81,7 +89,7 @@ impl Check<'_, '_> {
                 let monomials = self.oriented(monomials, reversed)?;
                 let monomials = self.taken_out(monomials, extremes, algebra, facts)?;
                 let result = self.flat(after, algebra, facts)?;
-                self.balance(monomials, result, algebra, after.dtype(), facts)?;
+                self.balance(monomials, result, algebra, after.ty(), facts)?;
                 Ok(after.clone())
             }
             _ => fail("a step that does not fit the term"),
@@ -102,7 +110,11 @@ impl Check<'_, '_> {
 
     /// Whether terms of this type combine so in the goal's mode.
     pub fn lawful(&self, algebra: &Algebra, term: &Term) -> Result<(), Why> {
-        let dtype = term.dtype();
+        if let Algebra::Monoid(Monoid::Declared(monoid)) = algebra {
+            let lawful = monoid.ty() == term.ty() && self.laws(monoid).is_some_and(|laws| laws.commutative);
+            return if lawful { Ok(()) } else { fail("an order that counts") };
+        }
+        let Some(dtype) = term.tensor_type().map(|ty| ty.dtype) else { return fail("scalars") };
         let lawful = match algebra {
             Algebra::Ring => dtype.is_int() || (dtype.is_float() && self.mode == Mode::Real),
             Algebra::Monoid(Monoid::Sum | Monoid::Prod) => match dtype.category() {
@@ -112,9 +124,7 @@ impl Check<'_, '_> {
             // The sign of a zero maximum of zeros is open.
             Algebra::Monoid(Monoid::Max | Monoid::Min) => !dtype.is_float() || self.mode == Mode::Real,
             Algebra::Monoid(Monoid::Any | Monoid::All) => dtype == DType::Bool,
-            Algebra::Monoid(Monoid::Declared(monoid)) => {
-                monoid.dtype() == dtype && self.laws(monoid).is_some_and(|laws| laws.commutative)
-            }
+            Algebra::Monoid(Monoid::Declared(_)) => false,
         };
         if lawful { Ok(()) } else { fail("an order that counts") }
     }
@@ -362,7 +372,7 @@ impl Check<'_, '_> {
         if !self.finite(&rest, facts) {
             return fail("an operand that may stay out");
         }
-        let neutral = operation(algebra).neutral(DType::Bool, term.span());
+        let neutral = operation(algebra).neutral(&Type::scalar(DType::Bool), term.span());
         match (fun, algebra) {
             (Scalar::LogicalAnd, Algebra::Monoid(Monoid::Any)) => Ok((rest, neutral)),
             (Scalar::LogicalOr, Algebra::Monoid(Monoid::All)) => Ok((neutral, rest)),
@@ -500,8 +510,11 @@ pub fn product(left: &[Monomial], right: &[Monomial]) -> Result<Vec<Monomial>, W
 
 /// The literal that changes nothing; over the modes that reorder floats a zero of any sign.
 pub fn is_neutral(term: &Term, algebra: &Algebra) -> bool {
+    if let Some(monoid) = operation(algebra).declared() {
+        return alpha_eq(term, &monoid.identity);
+    }
     let Form::Lit(lit) = term.form() else { return false };
-    let neutral = operation(algebra).neutral(term.dtype(), term.span());
+    let neutral = operation(algebra).neutral(term.ty(), term.span());
     let same = matches!(neutral.form(), Form::Lit(other) if other == lit);
     same || (operation(algebra) == Monoid::Sum && number(term).is_some_and(|value| value.is_zero()))
 }
@@ -572,6 +585,8 @@ fn decided(term: &Term, guards: &[Cond]) -> Term {
         Form::Call(Fun::Combine(monoid), args) => {
             Term::combine(monoid.clone(), again(&args[0]), again(&args[1]), span)
         }
+        Form::Call(Fun::Item(k), args) => Term::item(*k, again(&args[0]), span),
+        Form::Tuple(parts) => Term::tuple(parts.iter().map(again).collect(), span),
         Form::Reduce(Reduce { op, binders, body }) => {
             let free: Vec<Cond> = guards
                 .iter()

@@ -50,7 +50,7 @@ impl Check<'_, '_> {
     /// that it does not depend on, where there is one.
     fn is_said(&mut self, said: &Said, value: &Term, facts: &[Cond]) -> bool {
         let span = value.span();
-        let zero = Monoid::Sum.neutral(said.operand.dtype(), span);
+        let zero = Monoid::Sum.neutral(said.operand.ty(), span);
         let need = Term::scalar(said.relation, vec![said.operand.clone(), zero], span);
         let free = free_syms(&need);
         if alpha_eq(value, &Term::reduce(Monoid::All, said.binders.clone(), need.clone(), span)) {

@@ -88,7 +88,7 @@ impl Check<'_, '_> {
         if let Some(infinite) = infinite {
             stands_once(&infinite, &result)?;
         }
-        self.balance(all, result, &Algebra::Ring, elements.dtype(), facts)
+        self.balance(all, result, &Algebra::Ring, elements.ty(), facts)
     }
 
     /// The extreme of what is left, as monomials; and the one that it is, where it may be
@@ -106,9 +106,7 @@ impl Check<'_, '_> {
             let cond = Cond::and(whole.guards.iter().cloned());
             let body = match cond {
                 Cond::True => rest.clone(),
-                cond => {
-                    Term::if_(Term::cond(&cond, span), rest.clone(), op.neutral(rest.dtype(), span), span)
-                }
+                cond => Term::if_(Term::cond(&cond, span), rest.clone(), op.neutral(rest.ty(), span), span),
             };
             return Ok(self.alone(Term::reduce(op, whole.binders.clone(), body, span), facts));
         };

@@ -17,6 +17,7 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Subst, free_syms};
 use rtv_semantics::term::Term;
+use rtv_semantics::types::Type;
 use rtv_smt::{Algebra, Denominator, Fit, Frame, Member, Monomial, Reading};
 use std::collections::BTreeSet;
 
@@ -48,7 +49,7 @@ impl Check<'_, '_> {
         frames: &[Frame],
         facts: &[Cond],
     ) -> Result<(), Why> {
-        if sides[0].tensor_type().is_none() || sides[0].ty() != sides[1].ty() {
+        if *sides[0].ty() == Type::Size || sides[0].ty() != sides[1].ty() {
             return fail("sides of one type");
         }
         self.lawful(algebra, sides[0])?;

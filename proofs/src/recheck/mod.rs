@@ -21,6 +21,7 @@ mod extreme;
 mod frame;
 mod leaves;
 mod narrow;
+mod order;
 mod scalar;
 mod sizes;
 mod tame;
@@ -37,6 +38,7 @@ use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 use rtv_smt::{Budget, Errors, Merge, Need, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
 pub use sizes::{Sizes, divisors};
 use std::sync::Arc;
@@ -200,6 +202,7 @@ impl Check<'_, '_> {
                 let readings = [&**on_left, on_right];
                 self.framed([left, right], algebra, readings, denominators, frames, facts)
             }
+            Proof::InOrder(op) => self.in_order([left, right], op, facts),
             Proof::WhereDefined { .. } if !asked.directed => fail("a left side that is defined"),
             Proof::WhereDefined { sizes, needs, rest } => {
                 self.says(left, sizes, needs, facts)?;
@@ -279,16 +282,24 @@ impl Check<'_, '_> {
 
     /// One function, or one kind of branches, of parts that agree.
     fn parts(&mut self, left: &Term, right: &Term, proofs: &[Proof], facts: &[Cond]) -> Result<(), Why> {
-        let (a, b) = (children(left), children(right));
-        let alike = match (left.form(), right.form()) {
-            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
-            (Form::If(..), Form::If(..)) => true,
-            _ => false,
+        let own = |term: &Term| children(term).into_iter().cloned().collect::<Vec<Term>>();
+        let parts = match (left.form(), right.form()) {
+            _ if matches!(left.ty(), Type::Tuple(_)) && left.ty() == right.ty() => {
+                Some((left.components(), right.components()))
+            }
+            (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) if f == g => {
+                Some((own(left), own(right)))
+            }
+            (Form::Call(Fun::Item(j), _), Form::Call(Fun::Item(k), _)) if j == k => {
+                Some((own(left), own(right)))
+            }
+            (Form::If(..), Form::If(..)) => Some((own(left), own(right))),
+            _ => None,
         };
-        if !alike || [a.len(), b.len()] != [proofs.len(); 2] {
+        let Some((a, b)) = parts.filter(|(a, b)| [a.len(), b.len()] == [proofs.len(); 2]) else {
             return fail("the same function on both sides");
-        }
-        let mut parts = a.into_iter().zip(b).zip(proofs);
+        };
+        let mut parts = a.iter().zip(&b).zip(proofs);
         parts.try_for_each(|((a, b), proof)| self.asked([a, b], proof, facts, false))
     }
 
@@ -311,7 +322,6 @@ impl Check<'_, '_> {
     /// The two reductions combine the same elements, in an order that may be exchanged.
     fn merged(&mut self, merge: &Merge, facts: &[Cond]) -> Result<(), Why> {
         let Merge { first, second, order, indices, left, right, proof } = merge;
-        let dtype = first.body.dtype();
         let straight = order.iter().enumerate().all(|(at, place)| at == *place);
         let mut places = order.clone();
         places.sort_unstable();
@@ -319,7 +329,7 @@ impl Check<'_, '_> {
             && first.body.ty() == second.body.ty()
             && places == (0..second.binders.len()).collect::<Vec<_>>()
             && [first.binders.len(), indices.len()] == [order.len(); 2];
-        if !fits || !(straight || self.may_exchange(&first.op, dtype)) {
+        if !fits || !(straight || self.may_exchange(&first.op, first.body.ty())) {
             return fail("reductions of one kind");
         }
         let (mut given, mut names) = (facts.to_vec(), [Subst::new(), Subst::new()]);
@@ -351,10 +361,11 @@ impl Check<'_, '_> {
     }
 
     /// Whether the goal's mode leaves the order of the elements open.
-    fn may_exchange(&self, op: &Monoid, dtype: rtv_semantics::dtype::DType) -> bool {
+    fn may_exchange(&self, op: &Monoid, ty: &Type) -> bool {
+        let float = ty.as_tensor().is_some_and(|ty| ty.dtype.is_float());
         match op {
-            Monoid::Sum | Monoid::Prod => !dtype.is_float() || self.mode != Mode::Exact,
-            Monoid::Max | Monoid::Min => !dtype.is_float() || self.mode == Mode::Real,
+            Monoid::Sum | Monoid::Prod => !float || self.mode != Mode::Exact,
+            Monoid::Max | Monoid::Min => !float || self.mode == Mode::Real,
             Monoid::Any | Monoid::All => true,
             // Its laws are about values.
             Monoid::Declared(_) => false,

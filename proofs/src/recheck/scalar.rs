@@ -131,7 +131,7 @@ impl Check<'_, '_> {
             }
             // Over one index it is its element.
             Form::Reduce(reduce)
-                if exchangeable(&reduce.op, reduce.body.dtype())
+                if exchangeable(&reduce.op, reduce.body.ty())
                     && self.counted(reduce, &Subst::new(), facts).is_empty() =>
             {
                 let at = |s: Subst, b: &Binder| s.with_size(&b.sym, Size::zero());

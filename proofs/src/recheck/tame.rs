@@ -61,10 +61,10 @@ impl Check<'_, '_> {
         }
         match term.form() {
             Form::Size(size) => self.whole(size, facts),
-            Form::Lit(lit) => !matches!(lit, Lit::Inf | Lit::NegInf | Lit::Nan),
+            Form::Lit(_) => !is_infinite(term),
             Form::Var(_) => true,
             Form::Read(base, index) => self.tame(base, facts) && self.all_tame(index, facts),
-            Form::Call(Fun::Item(_), args) => self.all_tame(args, facts),
+            Form::Call(Fun::Item(_), args) | Form::Tuple(args) => self.all_tame(args, facts),
             Form::Call(Fun::Cast(to), args) => {
                 let float = args[0].tensor_type().is_some_and(|ty| ty.dtype.is_float());
                 (to.is_float() || !float) && self.all_tame(args, facts)
@@ -86,12 +86,11 @@ impl Check<'_, '_> {
             Form::Reduce(reduce) => {
                 let inside = self.inside(reduce, facts);
                 let extents = reduce.binders.iter().all(|b| self.whole(&b.extent, facts));
-                let float = reduce.body.dtype().is_float();
+                let float = reduce.body.tensor_type().is_some_and(|ty| ty.dtype.is_float());
                 let (lawful, infinite) = match &reduce.op {
-                    Monoid::Declared(monoid) => (
-                        self.laws(monoid).is_some(),
-                        matches!(monoid.identity, Lit::Inf | Lit::NegInf | Lit::Nan),
-                    ),
+                    Monoid::Declared(monoid) => {
+                        (self.laws(monoid).is_some(), monoid.identity.components().iter().any(is_infinite))
+                    }
                     op => (true, float && matches!(op, Monoid::Max | Monoid::Min)),
                 };
                 lawful
@@ -225,6 +224,11 @@ impl Check<'_, '_> {
             _ => None,
         }
     }
+}
+
+/// Whether a literal is no number.
+fn is_infinite(term: &Term) -> bool {
+    matches!(term.form(), Form::Lit(Lit::Inf | Lit::NegInf | Lit::Nan))
 }
 
 fn compares(fun: Scalar) -> bool {

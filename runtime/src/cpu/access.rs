@@ -171,7 +171,7 @@ vectors! {
                             // SAFETY: the features are there; the rest is the caller's.
                             unsafe {
                                 let from = from.offset(first as isize * factor as isize + row as isize);
-                                transpose_8(from.cast(), factor as isize, into.add(row * TILE + first).cast());
+                                transpose_8(from.cast(), factor as isize, into.add(row * TILE + first).cast(), TILE);
                             }
                             continue;
                         }
@@ -215,10 +215,10 @@ vectors! {
     }
 }
 
-/// Eight lines of eight elements, `step` apart, as columns [`TILE`] apart.
+/// Eight lines of eight elements, `step` apart, as columns `apart` from each other.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn transpose_8(from: *const f32, step: isize, into: *mut f32) {
+pub(super) unsafe fn transpose_8(from: *const f32, step: isize, into: *mut f32, apart: usize) {
     use std::arch::x86_64::*;
     // SAFETY: the caller's.
     unsafe {
@@ -234,8 +234,8 @@ pub(super) unsafe fn transpose_8(from: *const f32, step: isize, into: *mut f32) 
         let (q0, q1) = (_mm256_shuffle_ps(ef0, gh0, 0x44), _mm256_shuffle_ps(ef0, gh0, 0xee));
         let (q2, q3) = (_mm256_shuffle_ps(ef1, gh1, 0x44), _mm256_shuffle_ps(ef1, gh1, 0xee));
         for (i, (p, q)) in [(p0, q0), (p1, q1), (p2, q2), (p3, q3)].into_iter().enumerate() {
-            _mm256_storeu_ps(into.add(i * TILE), _mm256_permute2f128_ps(p, q, 0x20));
-            _mm256_storeu_ps(into.add((i + 4) * TILE), _mm256_permute2f128_ps(p, q, 0x31));
+            _mm256_storeu_ps(into.add(i * apart), _mm256_permute2f128_ps(p, q, 0x20));
+            _mm256_storeu_ps(into.add((i + 4) * apart), _mm256_permute2f128_ps(p, q, 0x31));
         }
     }
 }

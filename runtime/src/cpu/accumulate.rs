@@ -144,14 +144,16 @@ pub unsafe fn finish(op: Monoid, lane: Lane, state: *mut u8) -> u64 {
     }
 }
 
+#[inline(always)]
 unsafe fn fold<T: Copy>(state: *mut u8, f: impl Fn(T, T) -> T) {
     // SAFETY: the caller's.
     let state = unsafe { &mut *state.cast::<[T; RUNNING]>() };
-    let mut width = RUNNING / 2;
-    while width > 0 {
-        for i in 0..width {
-            state[i] = f(state[i], state[i + width]);
-        }
-        width /= 2;
+    macro_rules! halve {
+        ($($width:literal)*) => {$(
+            for i in 0..$width {
+                state[i] = f(state[i], state[i + $width]);
+            }
+        )*};
     }
+    halve!(16 8 4 2 1);
 }

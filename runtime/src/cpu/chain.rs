@@ -6,6 +6,8 @@
 //! not computed; where they give zeros up to the end of all rows of a block, the second
 //! product stops before them, if what it would multiply them with is finite.
 
+use std::ops::Range;
+
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
@@ -13,17 +15,20 @@ use crate::loops::{Arena, ArrayId, Axis, ExprId, Kernel, Lin, Nests, Node};
 
 use super::block::Arrays;
 use super::failure::Failures;
-use super::memory::Memory;
+use super::hidden::Hidden;
 use super::pass::{Buffer, Extent, Lane, Nest, Op};
 use super::pool::Pool;
-use super::product::Product;
+use super::product::{Bounds, Product};
 use super::run;
 use super::tile::{self, Element};
 
 /// Bytes of a block of rows: half of the second cache.
 const BLOCK_BYTES: usize = 256 << 10;
 /// The most rows of a block, a multiple of the rows of a tile.
-const MOST_ROWS: usize = 16 * tile::ROWS;
+const MOST_ROWS: usize = TILES * tile::ROWS;
+const TILES: usize = 16;
+/// Lanes that the passes take at a time, at least.
+const STEP: usize = 128;
 
 #[derive(Debug)]
 pub struct Chain {
@@ -31,6 +36,8 @@ pub struct Chain {
     rows: Nest,
     second: Product,
     needed: Option<Needed>,
+    /// What lanes of the passes nobody asks for.
+    masked: Option<Hidden>,
 }
 
 /// Columns of the first product that row `i` asks for: those with
@@ -44,7 +51,7 @@ struct Needed {
 
 impl Needed {
     /// The columns that some row of the range asks for.
-    fn columns(self, rows: &std::ops::Range<usize>, all: usize) -> usize {
+    fn columns(self, rows: &Range<usize>, all: usize) -> usize {
         let at = |row: usize| {
             let free = self.by_row * row as i64 + self.base;
             if free < 0 { 0 } else { (free / -self.by_column + 1) as usize }
@@ -82,8 +89,12 @@ impl Chain {
         if !scores_whole || !weights_whole || !in_rows(nest, scores, weights, count * batches, columns) {
             return None;
         }
-        let needed = needed(nests, kernel, scores);
-        Some(Chain { first: first.clone(), rows: nest.clone(), second: second.clone(), needed })
+        // Rows are counted by one axis.
+        let row = kernel.axes.iter().rev().nth(1);
+        let counted = row.is_some_and(|row| nests.arena.axis_extent(*row) == count as i64);
+        let needed = if counted { needed(nests, kernel, scores) } else { None };
+        let masked = needed.and_then(|_| Hidden::of_nest(nest, scores, weights));
+        Some(Chain { first: first.clone(), rows: nest.clone(), second: second.clone(), needed, masked })
     }
 
     /// The arrays that only this step sees.
@@ -103,8 +114,8 @@ impl Chain {
         let fitting = BLOCK_BYTES / (columns * size_of::<T>()).max(1);
         let height = (fitting / tile::ROWS * tile::ROWS).clamp(tile::ROWS, MOST_ROWS);
         let (keys, values) = (self.first.packed_elements::<T>(), self.second.packed_elements::<T>());
-        let packed = Memory::new(batches * (keys + values) * size_of::<T>());
-        let room = Shared(packed.pointer().cast::<T>());
+        let packed = tile::Packed::<T>::new(batches * (keys + values));
+        let room = Shared(packed.pointer());
         // SAFETY, here and below: each batch has its part of the room.
         let part = |z: usize| unsafe { room.pointer().add(z * (keys + values)) };
         let finite: Vec<std::sync::atomic::AtomicBool> = (0..batches).map(|_| false.into()).collect();
@@ -136,25 +147,69 @@ impl Chain {
                 let second = if apart { room.wrapping_add(block * size_of::<T>()) } else { room };
                 pointers[weights.0 as usize] = second.wrapping_sub(before);
                 let own = Arrays { pointers: &pointers };
-                let asked = self.needed.map_or(columns, |needed| needed.columns(&rows, columns));
-                self.first.multiply::<T>(own, z, rows.clone(), asked, self.first.depth, part(z));
-                run::run_rows(
-                    &self.rows,
-                    own,
-                    failures,
-                    (z * count + rows.start) as i64..(z * count + rows.end) as i64,
-                );
-                let depth = if finite[z].load(std::sync::atomic::Ordering::Relaxed) {
-                    // SAFETY: the passes wrote the block.
-                    used(unsafe { std::slice::from_raw_parts(second.cast::<T>(), block) }, columns)
-                } else {
-                    columns
-                };
+                let asked = |row: usize| self.asked(&(row..(row + tile::ROWS).min(rows.end)));
+                let bounds = Bounds { columns: &asked, depth: &|_| usize::MAX };
+                self.first.multiply::<T>(own, z, rows.clone(), &bounds, part(z));
+                let is_finite = finite[z].load(std::sync::atomic::Ordering::Relaxed);
+                let depth = self.passes::<T>(own, failures, z, &rows, second.cast(), is_finite);
                 // SAFETY: behind the keys of the batch.
                 let values = unsafe { part(z).add(keys) };
-                self.second.multiply::<T>(own, z, rows, self.second.columns(), depth, values);
+                let bounds =
+                    Bounds { columns: &|_| usize::MAX, depth: &|row| depth[(row - rows.start) / tile::ROWS] };
+                self.second.multiply::<T>(own, z, rows.clone(), &bounds, values);
             });
         });
+    }
+
+    /// The columns of the first product that some row of the range asks for.
+    fn asked(&self, rows: &Range<usize>) -> usize {
+        let all = self.first.columns();
+        self.needed.map_or(all, |needed| needed.columns(rows, all))
+    }
+
+    /// Runs the passes over a block of rows of a batch. Gives, for each tile of rows, how many
+    /// columns of their result the second product takes: behind them are zeros, which count
+    /// for nothing beside finite numbers.
+    fn passes<T: Element>(
+        &self,
+        arrays: Arrays,
+        failures: &Failures,
+        z: usize,
+        rows: &Range<usize>,
+        result: *mut T,
+        is_finite: bool,
+    ) -> [usize; TILES] {
+        let columns = self.first.columns();
+        let first = (z * self.first.rows() + rows.start) as i64;
+        let range = first..first + rows.len() as i64;
+        // SAFETY: the caller's room, which the passes have written when it is called.
+        let result = || unsafe { std::slice::from_raw_parts_mut(result, rows.len() * columns) };
+        let Some(hidden) = &self.masked else {
+            run::run_rows(&self.rows, arrays, failures, range);
+            return [if is_finite { used(result(), columns) } else { columns }; TILES];
+        };
+        // By the number of the row in the block.
+        let asked = |at: usize| {
+            let start = rows.start + at / tile::ROWS * tile::ROWS;
+            self.asked(&(start..(start + tile::ROWS).min(rows.end)))
+        };
+        let limit = |at: usize| (asked(at) + 1).next_multiple_of(STEP);
+        let mut within = [false; MOST_ROWS];
+        let limits = |row: i64| limit((row - first) as usize) as i64;
+        let tell = &mut |row: i64, zero: bool| within[(row - first) as usize] = zero;
+        run::run_rows_within::<T>(&self.rows, arrays, failures, range, hidden, &limits, tell);
+        let mut depths = [columns; TILES];
+        for (depth, start) in depths.iter_mut().zip((0..rows.len()).step_by(tile::ROWS)) {
+            let tile = start..(start + tile::ROWS).min(rows.len());
+            if is_finite && within[tile.clone()].iter().all(|zero| *zero) {
+                *depth = asked(start).max(1);
+                continue;
+            }
+            for at in tile.filter(|at| within[*at]) {
+                result()[at * columns + limit(at)..(at + 1) * columns].fill(T::ZERO);
+            }
+        }
+        depths
     }
 }
 

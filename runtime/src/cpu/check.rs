@@ -137,8 +137,20 @@ pub(super) unsafe fn require(m: &Machine, cond: Src, site: SiteId, mask: Option<
 /// the first lane stands for all.
 pub(super) fn sign(lanes: &mut [u8], fun: Binary, base: i64, factor: i64) -> bool {
     let count = lanes.len() as i64;
-    // The lanes from the first to before the second have `inside`, the others not.
-    let (first, end, inside) = match fun {
+    let (first, end, inside) = sign_range(fun, base, factor, count);
+    if first >= end || (first == 0 && end == count) {
+        lanes[0] = u8::from(inside == (first < end));
+        return true;
+    }
+    lanes.fill(u8::from(!inside));
+    lanes[first as usize..end as usize].fill(u8::from(inside));
+    false
+}
+
+/// How `base + factor * lane` compares to 0 at `count` lanes: those from the first to before
+/// the second have the third, the others not.
+pub(super) fn sign_range(fun: Binary, base: i64, factor: i64, count: i64) -> (i64, i64, bool) {
+    match fun {
         Binary::Ge => at_least_zero(base, factor, count, true),
         Binary::Lt => at_least_zero(base, factor, count, false),
         Binary::Le => at_least_zero(-base, -factor, count, true),
@@ -147,6 +159,10 @@ pub(super) fn sign(lanes: &mut [u8], fun: Binary, base: i64, factor: i64) -> boo
             let equal = match factor {
                 0 if base == 0 => (0, count),
                 0 => (0, 0),
+                1 | -1 => match base.checked_mul(-factor) {
+                    Some(lane) if (0..count).contains(&lane) => (lane, lane + 1),
+                    _ => (0, 0),
+                },
                 f => {
                     let (base, f) = (i128::from(base), i128::from(f));
                     let lane = if base % f == 0 { -base / f } else { -1 };
@@ -155,14 +171,7 @@ pub(super) fn sign(lanes: &mut [u8], fun: Binary, base: i64, factor: i64) -> boo
             };
             (equal.0, equal.1, fun == Binary::Eq)
         }
-    };
-    if first >= end || (first == 0 && end == count) {
-        lanes[0] = u8::from(inside == (first < end));
-        return true;
     }
-    lanes.fill(u8::from(!inside));
-    lanes[first as usize..end as usize].fill(u8::from(inside));
-    false
 }
 
 /// The lanes at which `base + factor * lane >= 0`, within `0..count`.

@@ -1,10 +1,11 @@
 //! From a kernel of loop nests to passes.
 
+mod calls;
 mod fold;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rtv_semantics::dtype::{Category, DType};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
 use crate::backend::Floats;
@@ -16,8 +17,9 @@ use super::contract::contract;
 use super::pass::{
     Accumulator, Address, Binary, Buffer, Check, Extent, Into, Lane, Nest, Op, Pass, Slot, Src, Unary,
 };
-use super::primitive::{binary, unary, wide};
+use super::primitive::{binary, wide};
 use super::registers;
+use super::strip;
 
 /// The passes of a kernel of rows or columns, and how many products are contracted.
 /// `stored` are the arrays that other kernels or the caller read.
@@ -41,6 +43,7 @@ pub fn compile(nests: &Nests, kernel: &Kernel, stored: &BTreeSet<ArrayId>, float
     registers::tile(&mut nest);
     nest.batched = registers::batch(&nest);
     registers::allocate(&mut nest);
+    strip::prepare(nests, &mut nest);
     (nest, contracted)
 }
 
@@ -700,54 +703,5 @@ impl<'a> Compiler<'a> {
             flat = flat.plus(&plain, *stride).ok()?;
         }
         Some((self.affine(&flat, place, mask)?, checks))
-    }
-
-    fn cast(&mut self, from: DType, to: DType, a: Src, place: Place) -> Src {
-        let (from_lane, to_lane) = (Lane::of(from), Lane::of(to));
-        if from_lane == to_lane {
-            let holds = match (from.category(), to.category()) {
-                (Category::Float, _) => to == DType::F32 || to == from,
-                _ => from.int_range().zip(to.int_range()).is_some_and(|(f, t)| f.0 >= t.0 && f.1 <= t.1),
-            };
-            return if holds { a } else { self.narrow(to, a, place) };
-        }
-        let dst = self.register();
-        self.push(place, Op::Cast { dst, from: from_lane, to, a });
-        Src::Reg(dst)
-    }
-
-    fn narrow(&mut self, dtype: DType, a: Src, place: Place) -> Src {
-        if wide(dtype) == dtype {
-            return a;
-        }
-        let dst = self.register();
-        self.push(place, Op::Narrow { dst, dtype, a });
-        Src::Reg(dst)
-    }
-
-    fn call(
-        &mut self,
-        fun: Scalar,
-        dtype: DType,
-        args: Vec<Src>,
-        site: Option<crate::loops::SiteId>,
-        place: Place,
-        mask: Option<Src>,
-    ) -> Src {
-        let lane = Lane::of(dtype);
-        if let ([a], Some(primitive)) = (args.as_slice(), unary(fun, dtype)) {
-            let value = self.unary(lane, primitive, *a, place);
-            let rounds = matches!(primitive, Unary::Sqrt | Unary::Reciprocal);
-            let wraps = dtype.is_int() && matches!(primitive, Unary::Neg | Unary::Abs | Unary::Not);
-            return if rounds || wraps { self.narrow(dtype, value, place) } else { value };
-        }
-        if let ([a, b], Some(primitive)) = (args.as_slice(), binary(fun, dtype)) {
-            let value = self.binary(lane, primitive, *a, *b, place);
-            let exact = primitive.is_test() || matches!(primitive, Binary::Maximum | Binary::Minimum);
-            return if exact { value } else { self.narrow(dtype, value, place) };
-        }
-        let dst = self.register();
-        self.push(place, Op::Table { dst, fun, dtype, args, site, mask });
-        Src::Reg(dst)
     }
 }

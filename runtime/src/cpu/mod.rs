@@ -15,6 +15,7 @@ mod check;
 mod compile;
 mod contract;
 mod failure;
+mod hidden;
 mod lanes;
 pub mod math;
 pub(crate) mod memory;
@@ -25,8 +26,10 @@ mod product;
 mod registers;
 mod run;
 mod settings;
+mod strip;
 mod table;
 mod tile;
+mod vector;
 mod whole;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -10,6 +10,8 @@ use rtv_semantics::scalar::Scalar;
 
 use crate::loops::{ArrayId, SiteId};
 
+use super::strip::Strips;
+
 /// The most lanes of a block.
 pub const BLOCK: usize = 1024;
 
@@ -270,6 +272,8 @@ pub struct Pass {
     pub before: Vec<Op>,
     pub code: Vec<Op>,
     pub accumulators: Vec<Accumulator>,
+    /// The same by strips, if all of it can be run so.
+    pub strips: Option<Strips>,
 }
 
 /// Lanes and rows of a tile: a cache line of rows, and lanes enough to be read in order.

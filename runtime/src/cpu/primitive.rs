@@ -64,3 +64,30 @@ pub fn binary(fun: Scalar, dtype: DType) -> Option<Binary> {
         _ => return None,
     })
 }
+
+/// The inverse of a power of two, if both are normal numbers of the dtype.
+pub fn inverse_of_power(value: f64, dtype: DType) -> Option<f64> {
+    let least = if dtype == DType::F32 { f64::from(f32::MIN_POSITIVE) } else { f64::MIN_POSITIVE };
+    let power = value.is_normal() && value.to_bits() << 12 == 0;
+    let inverse = 1.0 / value;
+    (power && value.abs() >= least && inverse.abs() >= least && inverse.is_finite()).then_some(inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_with_inverses_have_the_bits_of_quotients() {
+        let numbers = [0.0f32, -0.0, 1.0, 3.0, -7.5, 1e-38, 1.4e-45, 3e-42, 3.4e38, f32::INFINITY, f32::NAN];
+        for divisor in [1.0f32, 2.0, -8.0, 0.25, 2f32.powi(-126), 2f32.powi(126)] {
+            let inverse = inverse_of_power(divisor.into(), DType::F32).expect("a power of two") as f32;
+            for x in numbers {
+                assert_eq!((x * inverse).to_bits(), (x / divisor).to_bits(), "{x} / {divisor}");
+            }
+        }
+        for divisor in [0.0, 3.0, f64::INFINITY, f64::NAN, 2f64.powi(127), 2f64.powi(-130)] {
+            assert_eq!(inverse_of_power(divisor, DType::F32), None, "{divisor}");
+        }
+    }
+}

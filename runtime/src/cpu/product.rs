@@ -12,11 +12,13 @@ use rtv_semantics::dtype::DType;
 
 use crate::loops::{ArrayId, Axis, Contraction, Kernel, Lin, Nests, Node};
 
+#[cfg(target_arch = "x86_64")]
+use super::access::transpose_8;
 use super::block::Arrays;
 use super::memory::Memory;
 use super::pass::Lane;
 use super::pool::Pool;
-use super::tile::{self, Element};
+use super::tile::{self, Element, Left};
 
 /// Inner indices of one packed block: a strip of both operands fits the first cache.
 pub const DEPTH: usize = 256;
@@ -27,6 +29,10 @@ const TASK_COLUMNS: usize = 512;
 const COLUMNS: usize = 2048;
 /// Batches from which on each is a task of its own.
 const MANY: usize = 4;
+/// Strips of columns up to which the left operand is not packed.
+const FEW_STRIPS: usize = 8;
+/// Bytes of the rows of one task up to which it is not packed either.
+const NEAR: usize = 16 << 10;
 /// Multiplications that are not worth a second thread.
 const SMALL: usize = 1 << 15;
 
@@ -169,19 +175,21 @@ impl Product {
         }
     }
 
-    /// Some rows and the first columns of a batch, with sums that end at `deep`; the
-    /// right operand is packed as a whole.
+    /// Some rows of a batch, each tile of rows within its bounds; the right operand is packed
+    /// as a whole.
     pub fn multiply<T: Element>(
         &self,
         arrays: Arrays,
         z: usize,
         rows: std::ops::Range<usize>,
-        columns: usize,
-        deep: usize,
+        bounds: &Bounds,
         packed: *const T,
     ) {
         let mut sums = Sums::<T>::new(self, arrays, z);
         let padded = self.columns().next_multiple_of(tile::columns::<T>());
+        let starts = || rows.clone().step_by(tile::ROWS);
+        let columns = starts().map(bounds.columns).max().unwrap_or(0).min(self.columns());
+        let deep = starts().map(bounds.depth).max().unwrap_or(0).min(self.depth);
         for start in (0..deep).step_by(DEPTH) {
             // Blocks are packed for the whole depth, of which a part may be asked for.
             let whole = (start + DEPTH).min(self.depth) - start;
@@ -192,7 +200,7 @@ impl Product {
                 let range = row..(row + ROWS).min(rows.end);
                 let (columns, packed, depth) = ((0, columns), (0, self.columns()), depth.clone());
                 let part = Part { z, rows: range, columns, packed, depth };
-                self.task::<T>(arrays, part, (block, whole), &sums);
+                self.task::<T>(arrays, part, bounds, (block, whole), &sums);
             }
         }
         sums.finish(self, arrays, z, rows, 0..columns);
@@ -202,7 +210,11 @@ impl Product {
     fn serial<T: Element>(&self, arrays: Arrays, z: usize) {
         let packed = tile::Packed::<T>::new(self.packed_elements::<T>());
         self.pack_whole(arrays, z, packed.pointer());
-        self.multiply(arrays, z, 0..self.rows(), self.columns(), self.depth, packed.pointer());
+        self.multiply(arrays, z, 0..self.rows(), &self.whole(), packed.pointer());
+    }
+
+    fn whole(&self) -> Bounds<'static> {
+        Bounds { columns: &|_| usize::MAX, depth: &|_| usize::MAX }
     }
 
     fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
@@ -230,7 +242,7 @@ impl Product {
                     let own = (column, (column + TASK_COLUMNS).min(end));
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
-                    self.task::<T>(arrays, part, (shared.pointer(), depth.len()), &sums);
+                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), &sums);
                 });
             }
         }
@@ -262,17 +274,19 @@ impl Product {
         &self,
         arrays: Arrays,
         part: Part,
+        bounds: &Bounds,
         (packed, packed_deep): (*const T, usize),
         sums: &Sums<T>,
     ) {
         let Part { z, rows, columns: (from, to), packed: (first, end), depth } = part;
         let (height, width, deep) = (tile::ROWS, tile::columns::<T>(), depth.len());
         let strips = rows.len().div_ceil(height);
-        T::with_room(strips * height * deep, |left| {
-            for strip in 0..strips {
+        let in_place = self.left_in_place::<T>(arrays, z, &rows, &depth, to - from);
+        let room = if in_place.is_some() { 0 } else { strips * height * deep };
+        T::with_room(room, |left| {
+            for (strip, into) in left.chunks_exact_mut((height * deep).max(1)).enumerate() {
                 let start = rows.start + strip * height;
                 let range = start..(start + height).min(rows.end);
-                let into = &mut left[strip * height * deep..(strip + 1) * height * deep];
                 pack(arrays, &self.left, z, range, depth.clone(), height, into);
             }
             for column in (from..to).step_by(width) {
@@ -283,14 +297,53 @@ impl Product {
                 };
                 for strip in 0..strips {
                     let start = rows.start + strip * height;
+                    let deep = (bounds.depth)(start).clamp(depth.start, depth.end) - depth.start;
+                    if column >= (bounds.columns)(start) || (deep == 0 && depth.start > 0) {
+                        continue;
+                    }
                     let count = (height.min(rows.end - start), width.min(end - column));
-                    let left = &left[strip * height * deep..(strip + 1) * height * deep];
+                    let left = match in_place {
+                        Some(left) => left.below(strip * height),
+                        None => Left::packed(&left[strip * height * depth.len()..]),
+                    };
                     // SAFETY: the tile lies within the sums, and no other task has it.
                     unsafe { sums.add(deep, (left, right), (start, column), count, depth.start == 0) };
                 }
             }
         });
     }
+
+    /// The rows of the left operand where they are, if they lie there as tiles take them and
+    /// packing them costs more than it is worth: where columns are few, or rows so near each
+    /// other that the first cache holds them all.
+    fn left_in_place<T: Element>(
+        &self,
+        arrays: Arrays,
+        z: usize,
+        rows: &std::ops::Range<usize>,
+        depth: &std::ops::Range<usize>,
+        columns: usize,
+    ) -> Option<Left<T>> {
+        let Operand { array, dtype, base, outer, inner, batch } = &self.left;
+        let (outer, inner) = (&outer[rows.clone()], &inner[depth.clone()]);
+        let by_row = if outer.len() > 1 { outer[1] - outer[0] } else { 0 };
+        let few = columns <= FEW_STRIPS * tile::columns::<T>();
+        let near = by_row as usize * ROWS * size_of::<T>() <= NEAR;
+        if !(few || near) || *dtype != T::DTYPE || by_row < 0 || !even(outer) || !contiguous(inner) {
+            return None;
+        }
+        let start = base + batch[z] + outer.first()? + inner.first()?;
+        let start = arrays.pointer(*array).cast::<T>().wrapping_offset(start as isize);
+        Some(Left { start, by_row: by_row as usize, by_step: 1 })
+    }
+}
+
+/// What is asked for of the rows of a tile, by the first of them.
+pub struct Bounds<'a> {
+    /// The columns from this one on may stay as they are.
+    pub columns: &'a dyn Fn(usize) -> usize,
+    /// The sums end here.
+    pub depth: &'a dyn Fn(usize) -> usize,
 }
 
 /// What one task multiplies.
@@ -334,6 +387,23 @@ fn pack<T: Element>(
             unsafe { pack_from(memory, &operand.outer[outer], &operand.inner[inner], width, into, $f) }
         }};
     }
+    let (lines, steps) = (&operand.outer[outer.clone()], &operand.inner[inner.clone()]);
+    #[cfg(target_arch = "x86_64")]
+    if operand.dtype == DType::F32
+        && T::DTYPE == DType::F32
+        && super::vectors() >= super::Vectors::Avx2
+        && lines.len() == width
+        && width.is_multiple_of(SIDE)
+        && steps.len() >= SIDE
+        && even(lines)
+        && contiguous(steps)
+    {
+        let start = operand.base + operand.batch[z] + lines[0] + steps[0];
+        let memory = arrays.pointer(operand.array).cast::<f32>().wrapping_offset(start as isize);
+        let apart = (lines[1] - lines[0]) as isize;
+        // SAFETY: the features are there, and offsets lie within the array.
+        return unsafe { pack_squares(memory, apart, steps.len(), width, into.as_mut_ptr().cast()) };
+    }
     match operand.dtype {
         DType::F32 => from!(f32, |x: f32| T::from_f64_bits(x.into())),
         DType::F64 => from!(f64, |x: f64| T::from_f64_bits(x)),
@@ -347,6 +417,53 @@ fn pack<T: Element>(
     }
 }
 
+/// Packs elements that are neighbours in memory, `WIDTH` for each step.
+#[inline(always)]
+unsafe fn pack_lines<S: Copy, T: Element, const WIDTH: usize>(
+    memory: *const S,
+    inner: &[i64],
+    into: &mut [T],
+    convert: impl Fn(S) -> T,
+) {
+    for (offset, into) in inner.iter().zip(into.as_chunks_mut::<WIDTH>().0) {
+        // SAFETY: the caller's.
+        let from = unsafe { &*memory.wrapping_offset(*offset as isize).cast::<[S; WIDTH]>() };
+        *into = from.map(&convert);
+    }
+}
+
+/// The side of the squares that are turned in registers.
+#[cfg(target_arch = "x86_64")]
+const SIDE: usize = 8;
+
+/// Packs lines of `deep` elements, `apart` from each other, as many as are taken together.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn pack_squares(from: *const f32, apart: isize, deep: usize, width: usize, into: *mut f32) {
+    let whole = deep / SIDE * SIDE;
+    // SAFETY, for all of it: the caller's.
+    unsafe {
+        for k in (0..whole).step_by(SIDE) {
+            for i in (0..width).step_by(SIDE) {
+                transpose_8(from.offset(i as isize * apart).add(k), apart, into.add(k * width + i), width);
+            }
+        }
+        for k in whole..deep {
+            for i in 0..width {
+                *into.add(k * width + i) = *from.offset(i as isize * apart).add(k);
+            }
+        }
+    }
+}
+
+fn even(offsets: &[i64]) -> bool {
+    offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0])
+}
+
+fn contiguous(offsets: &[i64]) -> bool {
+    offsets.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
 unsafe fn pack_from<S: Copy, T: Element>(
     memory: *const S,
     outer: &[i64],
@@ -355,7 +472,6 @@ unsafe fn pack_from<S: Copy, T: Element>(
     into: &mut [T],
     convert: impl Fn(S) -> T,
 ) {
-    let contiguous = |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] == pair[0] + 1);
     if outer.len() < width {
         into.fill(T::ZERO);
     }
@@ -363,12 +479,10 @@ unsafe fn pack_from<S: Copy, T: Element>(
     unsafe {
         if contiguous(outer) && outer.len() == width {
             let memory = memory.wrapping_offset(outer[0] as isize);
-            for (k, offset) in inner.iter().enumerate() {
-                let from = std::slice::from_raw_parts(memory.wrapping_offset(*offset as isize), width);
-                let into = &mut into[k * width..(k + 1) * width];
-                for i in 0..width {
-                    into[i] = convert(from[i]);
-                }
+            match width {
+                16 => pack_lines::<S, T, 16>(memory, inner, into, convert),
+                8 => pack_lines::<S, T, 8>(memory, inner, into, convert),
+                _ => pack_lines::<S, T, { tile::ROWS }>(memory, inner, into, convert),
             }
         } else if contiguous(inner) {
             for (i, start) in outer.iter().enumerate() {
@@ -404,8 +518,6 @@ unsafe impl<T> Sync for Sums<T> {}
 impl<T: Element> Sums<T> {
     fn new(product: &Product, arrays: Arrays, z: usize) -> Sums<T> {
         let (rows, columns) = (&product.out.rows, &product.out.columns);
-        let even =
-            |offsets: &[i64]| offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0]);
         let in_rows = columns.windows(2).all(|pair| pair[1] == pair[0] + 1) && even(rows);
         if product.out.dtype == T::DTYPE && in_rows {
             let memory = arrays.pointer(product.out.array).cast::<T>();
@@ -425,7 +537,7 @@ impl<T: Element> Sums<T> {
     unsafe fn add(
         &self,
         deep: usize,
-        (left, right): (&[T], &[T]),
+        (left, right): (Left<T>, &[T]),
         (row, column): (usize, usize),
         count: (usize, usize),
         first: bool,
@@ -433,7 +545,7 @@ impl<T: Element> Sums<T> {
         // SAFETY: the caller's.
         unsafe {
             let into = self.pointer.wrapping_add(row * self.stride + column);
-            T::tile(deep, left.as_ptr(), right.as_ptr(), into, self.stride, count, first);
+            T::tile(deep, left, right.as_ptr(), into, self.stride, count, first);
         }
     }
 

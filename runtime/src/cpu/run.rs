@@ -7,14 +7,19 @@ use super::accumulate::{self, RUNNING};
 use super::batch::{self, BatchedSlot};
 use super::block::{self, Arrays, Machine, Mode};
 use super::failure::Failures;
+use super::hidden::{Hidden, Stored};
 use super::lanes;
 use super::memory::Memory;
-use super::pass::{Accumulator, BLOCK, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
+use super::pass::{Accumulator, BLOCK, Buffer, Extent, Into, Lane, Nest, Pass, TILE, TILE_ROWS, Tiled};
 use super::pool::Pool;
+use super::strip::{Ready, Strips};
+use super::tile::Element;
 
-/// Elements that are not worth a second thread, and that one task takes.
+/// Elements that are not worth a second thread.
 const SMALL: i64 = 4 << 10;
-const ROWS_OF: i64 = 16 << 10;
+/// Elements that one task takes: of rows, as many as leave some tasks, within bounds.
+const ROWS_OF: (i64, i64) = (16 << 10, 128 << 10);
+const TASKS: i64 = 64;
 const PLAIN_OF: i64 = 64 << 10;
 
 thread_local! {
@@ -49,7 +54,8 @@ pub fn run(nest: &Nest, arrays: Arrays, failures: &Failures, pool: &Pool) {
     };
     let pieces = ((length + piece - 1) / piece).max(1);
     let work = (inner / pieces).max(1);
-    let together = if columns { 1 } else { (if is_plain(nest) { PLAIN_OF } else { ROWS_OF } / work).max(1) };
+    let rows_of = (rows.saturating_mul(inner) / TASKS).clamp(ROWS_OF.0, ROWS_OF.1);
+    let together = if columns { 1 } else { (if is_plain(nest) { PLAIN_OF } else { rows_of } / work).max(1) };
     let chunks = (rows + together - 1) / together;
     let task = |task: usize| {
         let (chunk, piece_at) = (task as i64 / pieces, task as i64 % pieces);
@@ -104,6 +110,33 @@ pub fn run_rows(nest: &Nest, arrays: Arrays, failures: &Failures, rows: std::ops
     });
 }
 
+/// As [`run_rows`], with only the lanes below a limit of each row where those from it on are
+/// hidden; the lane before it is hidden, too. Tells of each row whether that was so: then its
+/// result from the limit on is zero, and not written.
+pub fn run_rows_within<T: Element>(
+    nest: &Nest,
+    arrays: Arrays,
+    failures: &Failures,
+    rows: std::ops::Range<i64>,
+    hidden: &Hidden,
+    limit: &dyn Fn(i64) -> i64,
+    tell: &mut dyn FnMut(i64, bool),
+) {
+    with_machine(nest, arrays, failures, |worker| {
+        for row in rows {
+            worker.go_to(row);
+            let limit = limit(row);
+            let within = if limit < worker.extent(nest.lane) {
+                worker.row_within::<T>(hidden, limit)
+            } else {
+                worker.row(None, false);
+                false
+            };
+            tell(row, within);
+        }
+    });
+}
+
 /// Calls `work` with that many bytes that this thread keeps.
 pub fn with_room(bytes: usize, work: impl FnOnce(*mut u8)) {
     ROOM.with(|room| match room.try_borrow_mut() {
@@ -131,6 +164,8 @@ struct Worker<'a> {
     states: *mut u8,
     /// A tile for each load that is made for tiles.
     tiles: *mut u8,
+    /// The strips of each pass that has them.
+    strips: Vec<Option<Ready<'a>>>,
 }
 
 fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnOnce(&mut Worker)) {
@@ -158,7 +193,10 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         let rows_end = blocks + nest.rows.len() * row_bytes;
         let tiles_end = rows_end + tile_count * TILE_ROWS * TILE * 8;
         let changed = nest.batched.as_deref().unwrap_or_default();
-        memory.grow(tiles_end + 2 * changed.len() * BLOCK * 8);
+        let batches_end = tiles_end + 2 * changed.len() * BLOCK * 8;
+        let strips = nest.passes.iter().map(|pass| pass.strips.as_ref());
+        let floats: usize = strips.clone().flatten().map(Strips::room).sum();
+        memory.grow(batches_end + floats * size_of::<f32>());
         let scratch = memory.pointer();
         // SAFETY: all within what was asked for.
         let (states, rows, tiles) = unsafe {
@@ -187,7 +225,15 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             mode: Mode::Row,
             batched,
         };
-        work(&mut Worker { nest, machine, states, tiles });
+        let running = |at: u16| states.wrapping_add(at as usize * BLOCK * 8);
+        let mut end = batches_end;
+        let strips = strips.map(|strips| {
+            let room = scratch.wrapping_add(end).cast();
+            end += strips.map_or(0, Strips::room) * size_of::<f32>();
+            strips.map(|strips| Ready::new(strips, room, &running))
+        });
+        let strips = strips.collect();
+        work(&mut Worker { nest, machine, states, tiles, strips });
     });
 }
 
@@ -272,19 +318,75 @@ impl Worker<'_> {
 
     fn row(&mut self, lanes: Option<(i64, i64)>, columns: bool) {
         let nest = self.nest;
-        for pass in &nest.passes {
+        for (at, pass) in nest.passes.iter().enumerate() {
             self.machine.index[nest.outer..].fill(0);
             // SAFETY: the code is that of the nest, its rows in range.
             unsafe { block::run(&mut self.machine, &pass.before, 1) };
             if columns {
                 self.columns(pass, lanes);
             } else {
-                self.along(pass, lanes);
+                self.along(at, pass, lanes);
             }
         }
         self.machine.index[nest.outer..].fill(0);
         // SAFETY: as above.
         unsafe { block::run(&mut self.machine, &nest.after, 1) };
+    }
+
+    /// A row but for its hidden lanes from the limit on; returns whether they need not be
+    /// written. If more than those are written, that is all of them.
+    fn row_within<T: Element>(&mut self, hidden: &Hidden, limit: i64) -> bool {
+        let (nest, last) = (self.nest, limit - 1);
+        self.machine.index[nest.lane] = last;
+        if !hidden.hides(&self.machine, self.extent(nest.lane) - last) {
+            self.row(None, false);
+            return false;
+        }
+        let mut whole = false;
+        for (at, pass) in nest.passes.iter().enumerate() {
+            self.machine.index[nest.outer..].fill(0);
+            // SAFETY: the code is that of the nest, its rows in range.
+            unsafe { block::run(&mut self.machine, &pass.before, 1) };
+            if !whole {
+                self.along(at, pass, Some((0, limit)));
+                let mut summed = hidden.stored[at].iter().filter(|stored| stored.summed);
+                whole = !summed.all(|stored| self.hidden_lanes::<T>(stored, last)[0].to_f64() == 0.0);
+                if !whole {
+                    continue;
+                }
+                for stored in hidden.stored[..at].iter().flatten() {
+                    let lanes = self.hidden_lanes::<T>(stored, last);
+                    lanes.fill(lanes[0]);
+                }
+            }
+            self.along(at, pass, None);
+        }
+        self.machine.index[nest.outer..].fill(0);
+        // SAFETY: as above.
+        unsafe { block::run(&mut self.machine, &nest.after, 1) };
+        let results =
+            hidden.stored.iter().flatten().filter(|stored| matches!(stored.buffer, Buffer::Array(_)));
+        let mut zero = !whole;
+        for stored in results {
+            let lanes = self.hidden_lanes::<T>(stored, last);
+            if !whole && lanes[0].to_f64() != 0.0 {
+                lanes.fill(lanes[0]);
+                zero = false;
+            }
+        }
+        zero
+    }
+
+    /// What is stored from a lane on.
+    fn hidden_lanes<T: Element>(&mut self, stored: &Stored, first: i64) -> &mut [T] {
+        let lane = self.nest.lane;
+        self.machine.index[lane] = first;
+        let place = self.machine.address(&stored.address).0;
+        self.machine.index[lane] = 0;
+        let start = self.machine.buffer(stored.buffer).cast::<T>().wrapping_offset(place as isize);
+        let count = self.extent(lane) - first;
+        // SAFETY: the lanes lie within the row.
+        unsafe { std::slice::from_raw_parts_mut(start, count as usize) }
     }
 
     /// Some lanes of some rows: what jumps is brought in order first.
@@ -308,9 +410,25 @@ impl Worker<'_> {
                 let before = (row - rows.start) as usize * TILE * Lane::of(*dtype).width();
                 self.machine.tiles[at] = self.tile_room(at).wrapping_add(before);
             }
-            // SAFETY: rows and lanes are in range.
-            unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, count) };
+            let done = self.by_strips(0, count);
+            let left = count - done;
+            for tile in &mut self.machine.tiles {
+                *tile = tile.wrapping_add(done * size_of::<f32>());
+            }
+            self.machine.index[lane] = start + done as i64;
+            if left > 0 {
+                // SAFETY: rows and lanes are in range.
+                unsafe { block::run(&mut self.machine, &self.nest.passes[0].code, left) };
+            }
+            self.machine.index[lane] = start;
         }
+    }
+
+    /// As many of the lanes from the index on as whole strips have; returns how many.
+    fn by_strips(&mut self, pass: usize, lanes: usize) -> usize {
+        let Some(strips) = &mut self.strips[pass] else { return 0 };
+        // SAFETY: the lanes are in range.
+        unsafe { strips.run(&self.machine, lanes) }
     }
 
     /// The memory of a tile.
@@ -332,14 +450,15 @@ impl Worker<'_> {
     }
 
     /// A pass along rows: all loops, and blocks of lanes within.
-    fn along(&mut self, pass: &Pass, lanes: Option<(i64, i64)>) {
+    fn along(&mut self, number: usize, pass: &Pass, lanes: Option<(i64, i64)>) {
         for (at, accumulator) in pass.accumulators.iter().enumerate() {
             // SAFETY: a block is more than the running values.
             unsafe { accumulate::start(accumulator.op, accumulator.dtype, self.state(at), RUNNING) };
         }
         self.loops(self.nest.outer, self.nest.lane, &mut |worker| {
             let (first, end) = lanes.unwrap_or_else(|| (0, worker.extent(worker.nest.lane)));
-            let mut start = first;
+            worker.machine.index[worker.nest.lane] = first;
+            let mut start = first + worker.by_strips(number, (end - first).max(0) as usize) as i64;
             while start < end {
                 let count = ((end - start) as usize).min(BLOCK);
                 worker.machine.index[worker.nest.lane] = start;

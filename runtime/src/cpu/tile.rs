@@ -1,4 +1,5 @@
-//! A tile of a matrix product in registers: six rows by two vectors.
+//! A tile of a matrix product in registers: six rows by two vectors of AVX2, or one of
+//! AVX-512, whose instructions are half as many.
 
 use std::cell::RefCell;
 
@@ -16,24 +17,63 @@ pub const fn columns<T>() -> usize {
     BYTES / size_of::<T>()
 }
 
-/// Memory for packed elements.
+/// Memory for packed elements, of those that this thread keeps.
 pub struct Packed<T> {
-    memory: Memory,
+    memory: Option<Memory>,
     of: std::marker::PhantomData<T>,
 }
 
 impl<T> Packed<T> {
     pub fn new(elements: usize) -> Packed<T> {
-        Packed { memory: Memory::new(elements * size_of::<T>()), of: std::marker::PhantomData }
+        let kept = SPARE.with(|spare| spare.borrow_mut().pop());
+        let mut memory = kept.unwrap_or_else(|| Memory::new(0));
+        memory.grow(elements * size_of::<T>());
+        Packed { memory: Some(memory), of: std::marker::PhantomData }
     }
 
     pub fn pointer(&self) -> *mut T {
-        self.memory.pointer().cast()
+        self.memory.as_ref().expect("invariant: given back at the end").pointer().cast()
+    }
+}
+
+impl<T> Drop for Packed<T> {
+    fn drop(&mut self) {
+        // A thread that ends keeps nothing.
+        let _ = SPARE.try_with(|spare| spare.borrow_mut().extend(self.memory.take()));
     }
 }
 
 thread_local! {
     static LEFT: RefCell<Memory> = RefCell::new(Memory::new(0));
+    /// As much as there was at a time.
+    static SPARE: RefCell<Vec<Memory>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The left operand of a tile: element `k` of row `i` is at `i * by_row + k * by_step`; rows
+/// beyond the last are the last again.
+#[derive(Clone, Copy)]
+pub struct Left<T> {
+    pub start: *const T,
+    pub by_row: usize,
+    pub by_step: usize,
+}
+
+impl<T> Left<T> {
+    /// Packed: the elements of a step side by side.
+    pub fn packed(elements: &[T]) -> Left<T> {
+        Left { start: elements.as_ptr(), by_row: 1, by_step: ROWS }
+    }
+
+    /// From a row on.
+    pub fn below(self, row: usize) -> Left<T> {
+        Left { start: self.start.wrapping_add(row * self.by_row), ..self }
+    }
+
+    /// The first element of each row.
+    #[inline(always)]
+    fn rows(&self, count: usize) -> [*const T; ROWS] {
+        std::array::from_fn(|i| self.start.wrapping_add(i.min(count - 1) * self.by_row))
+    }
 }
 
 /// What matrices are multiplied in.
@@ -54,11 +94,11 @@ pub trait Element: Copy + Send + Sync + 'static {
     /// adding, writes them if they are the `first`.
     ///
     /// # Safety
-    /// `left` has `ROWS` and `right` has `columns` elements for each product; `into` has
+    /// `left` and `right` have `columns` elements for each product; `into` has
     /// `count` rows and columns, `stride` apart.
     unsafe fn tile(
         deep: usize,
-        left: *const Self,
+        left: Left<Self>,
         right: *const Self,
         into: *mut Self,
         stride: usize,
@@ -86,18 +126,20 @@ pub trait Element: Copy + Send + Sync + 'static {
 #[inline(always)]
 unsafe fn plain<T: Element, const COLUMNS: usize>(
     deep: usize,
-    left: *const T,
+    left: Left<T>,
     right: *const T,
+    rows: usize,
 ) -> [[T; COLUMNS]; ROWS] {
     let mut sums = [[T::ZERO; COLUMNS]; ROWS];
+    let starts = left.rows(rows);
     for k in 0..deep {
         // SAFETY: the caller's.
-        let (a, b) = unsafe {
-            (&*left.add(k * ROWS).cast::<[T; ROWS]>(), &*right.add(k * COLUMNS).cast::<[T; COLUMNS]>())
-        };
+        let b = unsafe { &*right.add(k * COLUMNS).cast::<[T; COLUMNS]>() };
         for i in 0..ROWS {
+            // SAFETY: as above.
+            let a = unsafe { *starts[i].add(k * left.by_step) };
             for j in 0..COLUMNS {
-                sums[i][j] = T::fused(a[i], b[j], sums[i][j]);
+                sums[i][j] = T::fused(a, b[j], sums[i][j]);
             }
         }
     }
@@ -123,7 +165,7 @@ unsafe fn put<T: Element, const COLUMNS: usize>(
 }
 
 macro_rules! element {
-    ($t:ty, $dtype:expr, $avx2:ident, $fused:expr, $plus:expr) => {
+    ($t:ty, $dtype:expr, $avx2:ident, $avx512:ident, $fused:expr, $plus:expr) => {
         impl Element for $t {
             const ZERO: $t = 0 as $t;
             const DTYPE: DType = $dtype;
@@ -156,21 +198,27 @@ macro_rules! element {
 
             unsafe fn tile(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
                 count: (usize, usize),
                 first: bool,
             ) {
+                // SAFETY: the features are there; the rest is the caller's.
                 #[cfg(target_arch = "x86_64")]
-                if super::vectors() >= super::Vectors::Avx2 {
-                    // SAFETY: the features are there; the rest is the caller's.
-                    return unsafe { $avx2(deep, left, right, into, stride, count, first) };
+                match super::vectors() {
+                    super::Vectors::Avx512 => {
+                        return unsafe { x86::$avx512(deep, left, right, into, stride, count, first) };
+                    }
+                    super::Vectors::Avx2 => {
+                        return unsafe { x86::$avx2(deep, left, right, into, stride, count, first) };
+                    }
+                    super::Vectors::Any => {}
                 }
                 // SAFETY: the caller's.
                 unsafe {
-                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right, count.0);
                     put(&sums, into, stride, count, first);
                 }
             }
@@ -178,22 +226,39 @@ macro_rules! element {
     };
 }
 
-element!(f32, DType::F32, tile_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
-element!(f64, DType::F64, tile_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
-element!(i32, DType::I32, tile_i32, |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)), i32::wrapping_add);
-element!(i64, DType::I64, tile_i64, |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)), i64::wrapping_add);
+element!(f32, DType::F32, tile_f32, wide_f32, |a: f32, b, c| a.mul_add(b, c), |a: f32, b: f32| a + b);
+element!(f64, DType::F64, tile_f64, wide_f64, |a: f64, b, c| a.mul_add(b, c), |a: f64, b: f64| a + b);
+element!(
+    i32,
+    DType::I32,
+    tile_i32,
+    tile_i32,
+    |a: i32, b, c: i32| c.wrapping_add(a.wrapping_mul(b)),
+    i32::wrapping_add
+);
+element!(
+    i64,
+    DType::I64,
+    tile_i64,
+    tile_i64,
+    |a: i64, b, c: i64| c.wrapping_add(a.wrapping_mul(b)),
+    i64::wrapping_add
+);
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{ROWS, columns, plain, put};
+    use super::{Left, ROWS, columns, plain, put};
     use std::arch::x86_64::*;
 
     macro_rules! float_tile {
-        ($name:ident, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident, $zero:ident, $fma:ident, $add:ident) => {
-            #[target_feature(enable = "avx2,fma")]
+        (
+            $name:ident, $features:literal, $t:ty, $vector:ty, $lanes:expr, $load:ident, $store:ident, $set1:ident,
+            $zero:ident, $fma:ident, $add:ident
+        ) => {
+            #[target_feature(enable = $features)]
             pub unsafe fn $name(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
@@ -201,24 +266,43 @@ mod x86 {
                 first: bool,
             ) {
                 const COLUMNS: usize = columns::<$t>();
+                const PARTS: usize = COLUMNS / $lanes;
                 // SAFETY, for all of it: the caller's.
                 unsafe {
-                    let mut sums: [[$vector; 2]; ROWS] = [[$zero(); 2]; ROWS];
-                    let (mut a, mut b) = (left, right);
-                    for _ in 0..deep {
-                        let (b0, b1) = ($load(b), $load(b.add($lanes)));
-                        for i in 0..ROWS {
-                            let a = $set1(*a.add(i));
-                            sums[i][0] = $fma(a, b0, sums[i][0]);
-                            sums[i][1] = $fma(a, b1, sums[i][1]);
+                    let mut sums: [[$vector; PARTS]; ROWS] = [[$zero(); PARTS]; ROWS];
+                    let mut b = right;
+                    macro_rules! step {
+                        ($a:expr) => {{
+                            let mut parts = [$zero(); PARTS];
+                            for part in 0..PARTS {
+                                parts[part] = $load(b.add(part * $lanes));
+                            }
+                            for i in 0..ROWS {
+                                let a = $set1(*$a(i));
+                                for part in 0..PARTS {
+                                    sums[i][part] = $fma(a, parts[part], sums[i][part]);
+                                }
+                            }
+                            b = b.add(COLUMNS);
+                        }};
+                    }
+                    if left.by_step == ROWS {
+                        let mut a = left.start;
+                        for _ in 0..deep {
+                            step!(|i| a.add(i));
+                            a = a.add(ROWS);
                         }
-                        (a, b) = (a.add(ROWS), b.add(COLUMNS));
+                    } else {
+                        let a = left.rows(count.0);
+                        for k in 0..deep {
+                            step!(|i: usize| a[i].add(k));
+                        }
                     }
                     if count == (ROWS, COLUMNS) {
                         for (i, sums) in sums.iter().enumerate() {
                             let into = into.wrapping_add(i * stride);
-                            for (half, sum) in sums.iter().enumerate() {
-                                let into = into.add(half * $lanes);
+                            for (part, sum) in sums.iter().enumerate() {
+                                let into = into.add(part * $lanes);
                                 $store(into, if first { *sum } else { $add($load(into), *sum) });
                             }
                         }
@@ -226,8 +310,9 @@ mod x86 {
                     }
                     let mut plain = [[0 as $t; COLUMNS]; ROWS];
                     for (plain, sums) in plain.iter_mut().zip(&sums) {
-                        $store(plain.as_mut_ptr(), sums[0]);
-                        $store(plain.as_mut_ptr().add($lanes), sums[1]);
+                        for (part, sum) in sums.iter().enumerate() {
+                            $store(plain.as_mut_ptr().add(part * $lanes), *sum);
+                        }
                     }
                     put(&plain, into, stride, count, first);
                 }
@@ -237,6 +322,7 @@ mod x86 {
 
     float_tile!(
         tile_f32,
+        "avx2,fma",
         f32,
         __m256,
         8,
@@ -249,6 +335,7 @@ mod x86 {
     );
     float_tile!(
         tile_f64,
+        "avx2,fma",
         f64,
         __m256d,
         4,
@@ -260,12 +347,39 @@ mod x86 {
         _mm256_add_pd
     );
 
+    float_tile!(
+        wide_f32,
+        "avx512f",
+        f32,
+        __m512,
+        16,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_set1_ps,
+        _mm512_setzero_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps
+    );
+    float_tile!(
+        wide_f64,
+        "avx512f",
+        f64,
+        __m512d,
+        8,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_set1_pd,
+        _mm512_setzero_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd
+    );
+
     macro_rules! plain_tile {
         ($name:ident, $t:ty) => {
             #[target_feature(enable = "avx2")]
             pub unsafe fn $name(
                 deep: usize,
-                left: *const $t,
+                left: Left<$t>,
                 right: *const $t,
                 into: *mut $t,
                 stride: usize,
@@ -274,7 +388,7 @@ mod x86 {
             ) {
                 // SAFETY: the caller's.
                 unsafe {
-                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right);
+                    let sums = plain::<$t, { columns::<$t>() }>(deep, left, right, count.0);
                     put(&sums, into, stride, count, first);
                 }
             }
@@ -284,6 +398,3 @@ mod x86 {
     plain_tile!(tile_i32, i32);
     plain_tile!(tile_i64, i64);
 }
-
-#[cfg(target_arch = "x86_64")]
-use x86::{tile_f32, tile_f64, tile_i32, tile_i64};

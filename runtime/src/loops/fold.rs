@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::codes;
-use rtv_semantics::scalar::{Domain, Scalar, Value};
+use rtv_semantics::scalar::Scalar;
 use rtv_semantics::term::{Declared, Form, Loop, Term};
 
 use super::expr::{Arena, ArrayId, ExprId, Node, Rewrite};
@@ -55,10 +55,8 @@ impl Lowering {
         if axes.len() > 1 && axes.iter().any(|(_, extent)| depends_on(&mut self.arena, extent, &axes)) {
             return Err(limit(codes::BACKEND, span, "a reduction over a ragged range has no kernel"));
         }
-        let dtype = monoid.dtype();
-        let identity = Value::literal(&monoid.identity.text(), dtype, Domain::Ieee);
-        let identity = identity.map_err(|fault| limit(codes::VALUE, span, fault.to_string()))?;
-        let identity = self.arena.constant(dtype, &identity).expect("invariant: an IEEE value");
+        let dtype = monoid.element.dtype();
+        let identity = self.scalar(&monoid.identity, &None)?;
         let (state, before) = self.state(dtype, &axes);
         let mut inner = None;
         for ((var, _), value) in monoid.combine.params.iter().zip([before, element]) {

@@ -3,6 +3,7 @@
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::term::{self, Term};
+use rtv_semantics::types::Type;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Monoid {
@@ -44,6 +45,6 @@ impl Monoid {
 
     /// The value of an empty reduction.
     pub fn neutral(self, dtype: DType) -> Term {
-        self.meant().neutral(dtype, Span::default())
+        self.meant().neutral(&Type::scalar(dtype), Span::default())
     }
 }

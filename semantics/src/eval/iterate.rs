@@ -124,27 +124,26 @@ impl Machine<'_> {
         let extent = |m: &Self, axis: usize| m.size(&reduce.binders[axis].extent, term.span());
         let mut total = None;
         self.run_through(term, &reduce.binders, &extent, &mut |m| {
-            let value = m.value(&reduce.body)?;
+            let value = m.eval(&reduce.body)?;
             total = Some(match total.take() {
                 Some(sum) => m.combined(monoid, sum, value)?,
                 None => value,
             });
             Ok(())
         })?;
-        let identity = || Value::literal(&monoid.identity.text(), term.dtype(), self.domain);
-        match total.map_or_else(identity, Ok) {
-            Ok(value) => Ok(Val::Scalar(term.dtype(), value)),
-            Err(fault) => Err(from_fault(fault, term.span())),
+        match total {
+            Some(total) => Ok(total),
+            None => self.eval(&monoid.identity),
         }
     }
 
     /// Two elements of a declared monoid, combined.
-    fn combined(&mut self, monoid: &Declared, left: Value, right: Value) -> Res<Value> {
+    fn combined(&mut self, monoid: &Declared, left: Val, right: Val) -> Res<Val> {
         let outer = self.vars.len();
         for ((var, _), value) in monoid.combine.params.iter().zip([left, right]) {
-            self.bind(var, Val::Scalar(monoid.dtype(), value), None);
+            self.bind(var, value, None);
         }
-        let value = self.value(&monoid.combine.body);
+        let value = self.eval(&monoid.combine.body);
         self.vars.truncate(outer);
         value
     }

@@ -10,6 +10,7 @@ use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Monoid, Term};
+use rtv_semantics::types::Type;
 use std::collections::BTreeSet;
 
 use super::field::merged;
@@ -29,18 +30,18 @@ pub(super) struct Built {
 impl Normal<'_> {
     /// The combination as a term of the type of `like`.
     pub(super) fn build(&mut self, monomials: Vec<Monomial>, algebra: &Algebra, like: &Term) -> Built {
-        let (span, dtype) = (like.span(), like.dtype());
+        let span = like.span();
         let (oriented, reversed): (Vec<Monomial>, Vec<Vec<usize>>) =
             monomials.into_iter().map(|monomial| self.oriented(monomial)).unzip();
         let mut extremes = Vec::new();
         let mut parts: Vec<Term> = match algebra {
-            Algebra::Ring if self.field => self.products(&oriented, dtype, span),
-            Algebra::Ring => oriented.iter().map(|m| self.product(m, dtype, span)).collect(),
+            Algebra::Ring if self.field => self.products(&oriented, like.dtype(), span),
+            Algebra::Ring => oriented.iter().map(|m| self.product(m, like.dtype(), span)).collect(),
             Algebra::Monoid(op) => {
-                extremes.extend(oriented.iter().map(|m| self.extreme(op, m, dtype, span)));
+                extremes.extend(oriented.iter().map(|m| self.extreme(op, m, like.ty(), span)));
                 let parts = oriented.iter().zip(&extremes).map(|(m, extreme)| match extreme {
                     Some(extreme) => extreme.after.clone(),
-                    None => reduction(op, m, dtype, span),
+                    None => reduction(op, m, like.ty(), span),
                 });
                 parts.collect()
             }
@@ -51,7 +52,7 @@ impl Normal<'_> {
         parts.sort_by_key(alpha_key);
         let op = algebra.op();
         let joined = parts.into_iter().reduce(|a, b| op.combined(a, b, span));
-        let after = joined.unwrap_or_else(|| op.neutral(dtype, span));
+        let after = joined.unwrap_or_else(|| op.neutral(like.ty(), span));
         Built { after, reversed, extremes }
     }
 
@@ -167,8 +168,8 @@ pub(super) fn guarded(guards: &[Cond], value: Term, neutral: Term) -> Term {
 }
 
 /// One reduction over all binders.
-pub(super) fn reduction(op: &Monoid, monomial: &Monomial, dtype: DType, span: Span) -> Term {
-    let none = op.neutral(dtype, span);
+pub(super) fn reduction(op: &Monoid, monomial: &Monomial, ty: &Type, span: Span) -> Term {
+    let none = op.neutral(ty, span);
     let value = monomial.factors.first().cloned().unwrap_or_else(|| none.clone());
     let body = guarded(&monomial.guards, value, none);
     if monomial.binders.is_empty() {

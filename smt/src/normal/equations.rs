@@ -24,12 +24,13 @@ pub(super) fn skeleton(term: &Term) -> String {
         Form::Call(Fun::Cast(dtype), _) => dtype.name().to_string(),
         Form::Call(Fun::Item(k), _) => format!("item {k}"),
         Form::Call(Fun::Combine(monoid), _) => format!("combine {}", monoid.name()),
+        Form::Tuple(_) => "tuple".into(),
         Form::Read(..) => "read".into(),
         Form::If(..) => "if".into(),
         Form::Reduce(reduce) => format!("{} {}", reduce.op.name(), reduce.binders.len()),
         // These are the same only if they are equal.
         Form::Call(Fun::Op(_), _) | Form::Comp(..) | Form::Let(..) => "other".into(),
-        Form::Tuple(_) | Form::Loop(_) | Form::Write(_) => "other".into(),
+        Form::Loop(_) | Form::Write(_) => "other".into(),
     };
     let parts: Vec<String> = operands(term).into_iter().map(skeleton).collect();
     format!("{head}({})", parts.join(","))

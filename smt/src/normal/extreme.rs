@@ -10,13 +10,13 @@ use num_rational::BigRational;
 use num_traits::{One, Signed};
 use rtv_semantics::alpha::{alpha_eq, alpha_key};
 use rtv_semantics::diag::Span;
-use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::Mode;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Form, Fun, Monoid, Term};
+use rtv_semantics::types::Type;
 
 use super::build::{Built, guarded, reduction};
 use super::known::Sign;
@@ -39,7 +39,7 @@ impl Normal<'_> {
         &mut self,
         op: &Monoid,
         monomial: &Monomial,
-        dtype: DType,
+        ty: &Type,
         span: Span,
     ) -> Option<Extreme> {
         let extremum = matches!(op, Monoid::Max | Monoid::Min);
@@ -47,7 +47,7 @@ impl Normal<'_> {
         if !self.field
             || !extremum
             || self.mode != Mode::Real
-            || !dtype.is_float()
+            || !ty.as_tensor().is_some_and(|ty| ty.dtype.is_float())
             || monomial.binders.is_empty()
         {
             return None;
@@ -63,7 +63,7 @@ impl Normal<'_> {
             Some((inner, mapped)) => (inner, Some(mapped)),
             None if freed.is_empty() && scaled.is_one() => return None,
             None => {
-                let body = guarded(&monomial.guards, rest.clone(), op.neutral(dtype, span));
+                let body = guarded(&monomial.guards, rest.clone(), op.neutral(ty, span));
                 let extreme = Term::reduce(op, monomial.binders.clone(), body, span);
                 (vec![Monomial::of(vec![extreme])], None)
             }
@@ -95,7 +95,7 @@ impl Normal<'_> {
         // The number of the part that comes first, whatever the names of the binders are.
         rest.sort_by_cached_key(|part| {
             let unit = Monomial { coefficient: BigRational::one(), ..part.clone() };
-            alpha_key(&reduction(&Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].dtype(), span))
+            alpha_key(&reduction(&Monoid::Sum, &unit.over(&whole.binders), whole.factors[0].ty(), span))
         });
         let number = rest.first()?.coefficient.clone();
         let mut scale = Monomial { coefficient: number.clone(), ..Monomial::of(Vec::new()) };

@@ -74,7 +74,7 @@ impl Normal<'_> {
         let mut open = Vec::new();
         [left, right].into_iter().for_each(|side| self.open_divisors(side, &mut open));
         let Some(divisor) = open.into_iter().next().filter(|_| cases > 0) else {
-            return self.alike(left, right);
+            return self.alike(left, right).or_else(|| self.ordered(left, right));
         };
         let cond = Cond::le(&divisor, &Size::zero());
         let mut case = |case: Cond| {
@@ -256,7 +256,7 @@ impl Normal<'_> {
     }
 
     /// Whether two terms differ at most in sizes that are equal under the facts.
-    fn same(&mut self, a: &Term, b: &Term) -> bool {
+    pub(super) fn same(&mut self, a: &Term, b: &Term) -> bool {
         if alpha_eq(a, b) {
             return true;
         }
@@ -266,6 +266,8 @@ impl Normal<'_> {
             (Form::Call(Fun::Scalar(f), _), Form::Call(Fun::Scalar(g), _)) => f == g,
             (Form::Call(Fun::Cast(f), _), Form::Call(Fun::Cast(g), _)) => f == g,
             (Form::Call(Fun::Combine(m), _), Form::Call(Fun::Combine(n), _)) => m == n,
+            (Form::Call(Fun::Item(j), _), Form::Call(Fun::Item(k), _)) => j == k,
+            (Form::Tuple(_), Form::Tuple(_)) => true,
             (Form::Read(..), Form::Read(..)) | (Form::If(..), Form::If(..)) => true,
             _ => false,
         };

@@ -87,7 +87,16 @@ fn probe(
         let (range, _) = probe.sizes.cond(&mut probe.q, &range);
         probe.assume(range, &instance);
     }
-    let enc = probe.term(factor).ok()?;
+    let mut flags = Vec::new();
+    for part in factor.components() {
+        flags.extend(wild(&mut probe, &part, sign)?);
+    }
+    Some((probe, flags))
+}
+
+/// Where a scalar is wild, or of another sign than a given one.
+fn wild(probe: &mut Encoder, scalar: &Term, sign: Option<Sign>) -> Option<Vec<Id>> {
+    let enc = probe.term(scalar).ok()?;
     let mut flags = vec![enc.err, enc.bot];
     match enc.data {
         Data::Real { pinf, ninf, val } => {
@@ -102,5 +111,5 @@ fn probe(
         _ if sign.is_some() => return None,
         _ => {}
     }
-    Some((probe, flags))
+    Some(flags)
 }

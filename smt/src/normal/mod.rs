@@ -29,6 +29,7 @@ mod field;
 mod frame;
 mod known;
 mod monomial;
+mod order;
 mod range;
 
 use std::cell::Cell;
@@ -41,6 +42,7 @@ use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 
 use crate::proof::{Algebra, Combining, Proof};
 use crate::sizes::{SizeAnswer, SizeSolver};
@@ -52,14 +54,14 @@ use monomial::Read;
 pub(crate) use monomial::number_of;
 
 /// Whether the elements of a reduction may be combined in any order, whatever they are.
-pub(crate) fn reorderable(op: &Monoid, dtype: DType, mode: Mode) -> bool {
-    match (dtype.category(), op) {
+pub(crate) fn reorderable(op: &Monoid, ty: &Type, mode: Mode) -> bool {
+    let float = ty.as_tensor().is_some_and(|ty| ty.dtype.is_float());
+    match op {
         // Its laws are about values: neither undefined nor, over the reals, infinite.
-        (_, Monoid::Declared(_)) => false,
-        (Category::Float, Monoid::Sum | Monoid::Prod) => mode != Mode::Exact,
+        Monoid::Declared(_) => false,
+        Monoid::Sum | Monoid::Prod if float => mode != Mode::Exact,
         // The sign of a zero maximum of zeros is open.
-        (Category::Float, _) => mode == Mode::Real,
-        _ => true,
+        _ => !float || mode == Mode::Real,
     }
 }
 
@@ -168,10 +170,18 @@ impl<'f> Normal<'f> {
 
     /// The algebras in which the head of the term combines, the stronger one first.
     fn algebras(&self, term: &Term) -> Vec<Algebra> {
+        let declared = match term.form() {
+            Form::Reduce(reduce) => reduce.op.declared(),
+            Form::Call(Fun::Combine(monoid), _) => Some(monoid),
+            _ => None,
+        };
+        if let Some(monoid) = declared {
+            let laws = monoid.laws_in(self.mode).filter(|laws| laws.commutative);
+            return laws.map(|_| Algebra::Monoid(Monoid::Declared(monoid.clone()))).into_iter().collect();
+        }
         let Some(ty) = term.tensor_type() else { return Vec::new() };
         let op = match term.form() {
             Form::Reduce(reduce) => reduce.op.clone(),
-            Form::Call(Fun::Combine(monoid), _) => Monoid::Declared(monoid.clone()),
             Form::Call(Fun::Scalar(fun), _) => match (fun, ty.dtype.category()) {
                 (Scalar::Add | Scalar::Sub | Scalar::Mul | Scalar::Neg, Category::Int | Category::Float) => {
                     Monoid::Sum
@@ -189,12 +199,8 @@ impl<'f> Normal<'f> {
             },
             _ => return Vec::new(),
         };
-        if let Monoid::Declared(monoid) = &op {
-            let laws = monoid.laws_in(self.mode).filter(|laws| laws.commutative);
-            return laws.map(|_| Algebra::Monoid(op)).into_iter().collect();
-        }
         let bool_sum = ty.dtype == DType::Bool && matches!(op, Monoid::Sum | Monoid::Prod);
-        if bool_sum || !reorderable(&op, ty.dtype, self.mode) {
+        if bool_sum || !reorderable(&op, term.ty(), self.mode) {
             return Vec::new();
         }
         let ring = op == Monoid::Sum && (ty.dtype.is_int() || self.mode == Mode::Real);
@@ -235,6 +241,14 @@ impl<'f> Normal<'f> {
             Form::Call(Fun::Combine(monoid), args) if args.len() == 2 => {
                 let (args, how) = self.terms(args);
                 (Term::combine(monoid.clone(), args[0].clone(), args[1].clone(), span), how)
+            }
+            Form::Call(Fun::Item(k), args) if args.len() == 1 => {
+                let (mut args, how) = self.terms(args);
+                (Term::item(*k, args.remove(0), span), how)
+            }
+            Form::Tuple(parts) => {
+                let (parts, how) = self.terms(parts);
+                (Term::tuple(parts, span), how)
             }
             Form::Read(base, index) => {
                 let (index, how) = self.terms(index);

@@ -11,6 +11,7 @@ use rtv_semantics::scalar::{Domain, Exact, Scalar, Value};
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::subst::free_syms;
 use rtv_semantics::term::{Binder, Form, Fun, Lit, Monoid, Reduce, Term};
+use rtv_semantics::types::Type;
 
 use super::field::merged;
 use super::{Normal, ranges};
@@ -169,7 +170,7 @@ impl Normal<'_> {
                 (Scalar::LogicalAnd, [a, b], Algebra::Monoid(Monoid::Any))
                 | (Scalar::LogicalOr, [a, b], Algebra::Monoid(Monoid::All)) => {
                     if let Some((cond, other)) = self.beside_condition(a, b) {
-                        let neutral = algebra.op().neutral(DType::Bool, term.span());
+                        let neutral = algebra.op().neutral(&Type::scalar(DType::Bool), term.span());
                         return match fun {
                             Scalar::LogicalAnd => self.branches(&cond, other, &neutral, algebra),
                             _ => self.branches(&cond, &neutral, other, algebra),
@@ -210,7 +211,9 @@ impl Normal<'_> {
                     return Some(Read::of(converted(size, *dtype, term.span()), ReadAs::Size));
                 }
             }
-            Form::Lit(_) if alpha_eq(term, &algebra.op().neutral(term.dtype(), term.span())) => {
+            Form::Lit(_) | Form::Tuple(_)
+                if alpha_eq(term, &algebra.op().neutral(term.ty(), term.span())) =>
+            {
                 return Some(Read::of(Vec::new(), ReadAs::Neutral));
             }
             Form::Lit(lit) => {

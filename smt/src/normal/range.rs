@@ -299,7 +299,7 @@ fn alternatives(monomial: &Monomial, at: usize, parts: Vec<Cond>) -> Step {
 }
 
 /// `p = k + rest` (true) or `p = rest - k` (false), with no other `k` in `p`.
-fn unit(p: &Size, k: &Sym) -> Option<(bool, Size)> {
+pub(super) fn unit(p: &Size, k: &Sym) -> Option<(bool, Size)> {
     let alone = |m: &[(Atom, u32)]| matches!(m, [(Atom::Sym(s), 1)] if s == k);
     let (_, coefficient) = p.terms().iter().find(|(m, _)| alone(m))?;
     if !coefficient.abs().is_one() {

@@ -9,10 +9,10 @@ use std::f32::consts::{LN_2, LOG2_E};
 use super::polynomial;
 
 /// 1.5 times 2 to the 23rd: added to a number, it leaves the nearest integer in the low bits.
-pub(super) const ROUNDER: f32 = 12_582_912.0;
+pub(in crate::cpu) const ROUNDER: f32 = 12_582_912.0;
 
 /// What `LN_2` lacks.
-pub(super) const LN_2_REST: f32 = -1.904_654_3e-9;
+pub(in crate::cpu) const LN_2_REST: f32 = -1.904_654_3e-9;
 
 /// `n` and `r` of the reduction, `n` as the low bits of the first.
 #[inline(always)]
@@ -23,10 +23,14 @@ fn reduce(x: f32) -> (f32, f32) {
     (shifted, n.mul_add(-LN_2_REST, r))
 }
 
+/// `(exp(r) - 1 - r) / r^2`.
+pub(in crate::cpu) const GROWTH: [f32; 5] =
+    [0.499_999_94, 0.166_665_17, 0.041_668_106, 0.008_369_359, 0.001_383_951_9];
+
 /// `exp(r) - 1` for `|r| <= 0.35`, with an error of 2^-28 of `exp(r)`.
 #[inline(always)]
 fn growth(r: f32) -> f32 {
-    let q = polynomial(r, [0.499_999_94, 0.166_665_17, 0.041_668_106, 0.008_369_359, 0.001_383_951_9]);
+    let q = polynomial(r, GROWTH);
     (r * r).mul_add(q, r)
 }
 

@@ -14,6 +14,7 @@ use super::block::dispatch;
 use super::double;
 
 pub use error::erf;
+pub(in crate::cpu) use exponential::{GROWTH, LN_2_REST, ROUNDER};
 pub use exponential::{exp, exp2, expm1, sigmoid, tanh};
 pub use logarithm::{log, log1p, log2, log10};
 pub use power::pow;

@@ -1,0 +1,265 @@
+//! The optimizer: programs get cheaper, by proved rules only, and every result has a derivation
+//! that is accepted.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rtv::conform::fuzz::{Fuzzer, seed_of};
+use rtv::optimize::{self, Optimizing, Request, RuleBook};
+use rtv_egraph::{Ended, Limits, Rule, Settings};
+use rtv_proofs::{Checker, Module, Stage, program, rule_choices, rule_claim, subject};
+use rtv_semantics::diag::FileId;
+use rtv_semantics::dtype::DType;
+use rtv_semantics::guess::Guessing;
+use rtv_semantics::program::{Function, Mode};
+use rtv_smt::{Budget, Pool};
+
+use crate::folder::{Folder, root};
+
+/// Random programs that are optimized, bit for bit and over the reals.
+const RANDOM: u64 = 24;
+
+fn checker() -> Checker {
+    let program = Path::new(env!("CARGO_BIN_EXE_rtv")).to_path_buf();
+    let settings = rtv_proofs::Settings {
+        stage: Stage::Proofs,
+        seed: 0,
+        samples: 20,
+        budget: Budget::OBLIGATION,
+        timeout: Some(Duration::from_secs(600)),
+    };
+    Checker::in_workers(settings, Arc::new(Pool::new(program, rtv_smt::DEFAULT_MEMORY_MIB)), Box::new(|_| {}))
+}
+
+fn module(text: &str) -> Module {
+    let (module, faults) = Module::new(FileId(1), rtv_grammar::parse(FileId(1), text));
+    assert!(faults.is_empty(), "{faults:?}");
+    module
+}
+
+fn function(module: &Module, name: &str) -> Function {
+    let at = module.items.iter().position(|item| subject(item).is_some_and(|(found, _)| found == name));
+    let (found, said) = program(module, at.expect("a function of this name"), 1);
+    found.unwrap_or_else(|| panic!("{name}: {said:?}")).0
+}
+
+fn request(upto: Mode) -> Request<'static> {
+    Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 12, seed: 0 }
+}
+
+/// The steps by which the functions of a file get cheaper; each is checked and compared on the way.
+fn rules_used(path: &str, names: &[&str]) -> Vec<(String, Vec<String>)> {
+    let module = module(&fs::read_to_string(root().join(path)).expect("an example"));
+    let (book, checker) = (RuleBook::shipped(), checker());
+    let mut used = Vec::new();
+    for name in names {
+        let function = function(&module, name);
+        let sizes = optimize::sizes(&function, &Default::default()).expect("sizes to price at");
+        let found = optimize::optimize(
+            &function,
+            &book,
+            &sizes,
+            &request(Mode::Real),
+            &checker,
+            &mut book.proved(&checker),
+        );
+        let improved = found.unwrap_or_else(|failed| panic!("{name}: {failed}"));
+        assert!(improved.found.after < improved.found.before, "{path} {name} gets no cheaper");
+        let derivation = &improved.found.derivation;
+        let rules: BTreeSet<String> = derivation.applications.iter().map(|a| a.rule.to_string()).collect();
+        used.push((name.to_string(), rules.into_iter().collect()));
+    }
+    used
+}
+
+#[test]
+fn blocks_get_cheaper() {
+    let blocks: [(&str, &[&str]); 7] = [
+        ("examples/models/attention_scaled.rtl", &["projected_last"]),
+        ("examples/models/mlp_block.rtl", &["base_bottleneck"]),
+        ("examples/models/layer_norm_linear.rtl", &["rms_normalized_layer"]),
+        ("examples/models/conv_batch_norm.rtl", &["base_conv_batch_norm", "two_pointwise"]),
+        ("examples/models/data_chain.rtl", &["second_of_two", "window_of_padded", "sum_of_copies"]),
+        ("examples/models/einsum_chain.rtl", &["three", "base_three", "base_chain_by_vector"]),
+        ("examples/models/lora_merged.rtl", &["adapted", "base_adapted"]),
+    ];
+    for (path, names) in blocks {
+        for (name, rules) in rules_used(path, names) {
+            assert!(!rules.is_empty(), "{path} {name}");
+        }
+    }
+}
+
+const CHAIN: &str = "rtl 1.0
+fn product(x: f32[4, 300], y: f32[300, 300], z: f32[300, 2]) -> f32[4, 2] { return x @ y @ z }
+";
+
+const ASSOCIATES: &str = "rtl 1.0
+rule associates[A, B, C, D](x: f32[A, B], y: f32[B, C], z: f32[C, D])
+  upto real
+{
+  x @ (y @ z) <=> x @ y @ z
+}
+";
+
+#[test]
+fn only_what_the_ledger_calls_proved_is_used() {
+    let folder = Folder::project("optimize-ledger", ASSOCIATES);
+    folder.file("p.rtl", CHAIN);
+    let opt = || folder.run(&["opt", "p.rtl", "product", "--rules", "a.rtl"]).out;
+    let out = opt();
+    assert!(out.contains("not used: associates  a.rtl:2  the ledger does not know it as it is now"), "{out}");
+    assert!(out.contains("product: no rule makes it cheaper"), "{out}");
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    let out = opt();
+    assert!(out.contains("1 associates  a.rtl:2, from right to left"), "{out}");
+    assert!(!out.contains("not used"), "{out}");
+    let ledger = folder.path("ledger/a.ledger");
+    let proved = fs::read_to_string(&ledger).expect("a ledger");
+    for verdict in ["tested", "refuted", "unknown", "trusted", "vacuous"] {
+        fs::write(&ledger, proved.replace("\tproved\t", &format!("\t{verdict}\t"))).expect("a ledger");
+        let out = opt();
+        assert!(
+            out.contains(&format!("not used: associates  a.rtl:2  the ledger calls it {verdict}")),
+            "{out}"
+        );
+        assert!(out.contains("product: no rule makes it cheaper"), "{out}");
+    }
+    // Another claim under the name of the proved one.
+    fs::write(&ledger, proved).expect("a ledger");
+    folder.file("a.rtl", ASSOCIATES.replace("x @ (y @ z) <=> x @ y @ z", "x @ (y @ z) <=> x @ y @ z * 1.0"));
+    let out = opt();
+    assert!(out.contains("the ledger does not know it as it is now"), "{out}");
+}
+
+#[test]
+fn a_certificate_of_an_optimization_is_checked_again() {
+    let folder = Folder::project("optimize-certificate", ASSOCIATES);
+    folder.file("p.rtl", CHAIN);
+    folder.run(&["check", "a.rtl", "--update-ledger", "-q"]);
+    let arguments = ["opt", "p.rtl", "product", "--rules", "a.rtl", "--certificate", "product.cert"];
+    assert_eq!(folder.run(&arguments).code, Some(0));
+    let verified = folder.run(&["verify-cert", "product.cert"]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.err);
+    // The program has changed since.
+    folder.file("p.rtl", CHAIN.replace("x @ y @ z", "x @ (y @ z)"));
+    let verified = folder.run(&["verify-cert", "product.cert"]);
+    assert_ne!(verified.code, Some(0), "{}", verified.out);
+}
+
+/// A rule of a text, as the optimizer takes rules, whatever is known of it.
+fn smuggled(text: &str) -> Rule {
+    let module = module(text);
+    let choices = rule_choices(&module, 0, &BTreeSet::from([DType::F32]), 2);
+    let claims = choices.iter().filter_map(|choice| rule_claim(&module, 0, choice)).collect();
+    Rule { name: "smuggled".into(), place: "nowhere".into(), mode: Mode::Exact, claims }
+}
+
+/// A search with these rules alone, in which less operations of the last rule cost less.
+fn search(function: &Function, rules: &[Rule], limits: Limits, fingerprints: bool) -> rtv_egraph::Optimized {
+    let mut rules = rules.to_vec();
+    let settings = Settings {
+        upto: Mode::Exact,
+        limits,
+        engine: &Guessing,
+        out_of_time: &|| false,
+        sizes: &|_| 64.0,
+        fingerprints,
+        short: false,
+        price: &|body| Some(f64::from(u32::try_from(format!("{body:?}").len()).unwrap_or(u32::MAX))),
+    };
+    rtv_egraph::optimize(function, &mut |_| std::mem::take(&mut rules), &settings)
+}
+
+#[test]
+fn a_wrong_rule_is_caught() {
+    let module = module("rtl 1.0\nfn f[N](x: f32[N], y: f32[N]) -> f32[N] { return exp(x) * exp(y) }\n");
+    let function = function(&module, "f");
+    let wrong =
+        smuggled("rtl 1.0\nrule smuggled[*S](x: f32[*S], y: f32[*S]) { exp(x) * exp(y) <=> exp(x) }\n");
+    // Two terms of different values are not made one ..
+    let found = search(&function, std::slice::from_ref(&wrong), Limits::default(), true);
+    assert_eq!(found.wrong, Some(0));
+    assert_eq!(found.after, found.before);
+    // .. and where nobody compares values, the derivation names a rule that is not proved.
+    let found = search(&function, &[wrong], Limits::default(), false);
+    assert_eq!(found.wrong, None);
+    assert!(found.after < found.before);
+    let (book, checker) = (RuleBook::shipped(), checker());
+    let refused = checker
+        .derived(&function, Mode::Exact, &found.derivation, &mut book.proved(&checker), None)
+        .expect_err("no such rule is proved");
+    assert!(refused.to_string().contains("smuggled"), "{refused}");
+}
+
+#[test]
+fn explosive_rules_end_at_their_limits() {
+    let rules: Vec<Rule> = [
+        "rule smuggled[*S](x: f32[*S], y: f32[*S]) { x + y <=> y + x }",
+        "rule smuggled[*S](x: f32[*S], y: f32[*S], z: f32[*S]) { x + (y + z) <=> x + y + z }",
+        "rule smuggled[*S](x: f32[*S], y: f32[*S], z: f32[*S]) { x * (y + z) <=> x * y + x * z }",
+        "rule smuggled[M, N](x: f32[N]) { expand(x, [M, N]) <=> expand(unsqueeze(x, 0), [M, N]) }",
+    ]
+    .iter()
+    .map(|rule| smuggled(&format!("rtl 1.0\n{rule}\n")))
+    .collect();
+    let sum = (0..14).map(|k| format!("x{k}")).collect::<Vec<_>>().join(" + ");
+    let params = (0..14).map(|k| format!("x{k}: f32[N]")).collect::<Vec<_>>().join(", ");
+    let text = format!("rtl 1.0\nfn f[N]({params}) -> f32[N] {{ return x0 * ({sum}) }}\n");
+    let module = module(&text);
+    let function = function(&module, "f");
+    for nodes in [500, 2_000] {
+        let found = search(&function, &rules, Limits { nodes, rounds: 100 }, false);
+        assert_eq!(found.ended, Ended::Nodes);
+        assert!(found.nodes <= nodes + nodes / 5, "{} terms of {nodes}", found.nodes);
+    }
+    // The clock is asked before every application: it ends the search where it is.
+    let asked = std::cell::Cell::new(0);
+    let out_of_time = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 100
+    };
+    let mut rules = rules;
+    let settings = Settings {
+        upto: Mode::Exact,
+        limits: Limits { nodes: 100_000, rounds: 100 },
+        engine: &Guessing,
+        out_of_time: &out_of_time,
+        sizes: &|_| 64.0,
+        fingerprints: false,
+        short: false,
+        price: &|_| None,
+    };
+    let found = rtv_egraph::optimize(&function, &mut |_| std::mem::take(&mut rules), &settings);
+    assert_eq!(found.ended, Ended::Time);
+    assert!(asked.get() <= 102, "asked {} times", asked.get());
+}
+
+#[test]
+fn the_same_program_comes_out_every_time() {
+    let folder = Folder::new("optimize-again");
+    let file = root().join("examples/models/lora_merged.rtl").display().to_string();
+    let run = || {
+        let found = folder.run(&["opt", &file, "adapted", "--emit", "core"]);
+        assert_eq!(found.code, Some(0), "{}", found.err);
+        found.out
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn random_programs_keep_their_meaning() {
+    let (fuzzer, book, checker) = (Fuzzer::default(), RuleBook::shipped(), checker());
+    let mut optimizing = Optimizing::new(&book, &checker);
+    for number in 0..RANDOM {
+        let program = fuzzer.draw(seed_of(0, number));
+        if let Err(wrong) = optimizing.check(&program) {
+            panic!("{wrong}\n{}", program.text());
+        }
+    }
+    let changed: u64 = optimizing.changed.values().sum();
+    assert!(changed > RANDOM / 4, "only {changed} programs got cheaper");
+}
