@@ -36,6 +36,8 @@ fn marked[*S, *R](x: f32[*S], i: i64[*R]) -> f32[*S] { return scatter(x, 0, i, 7
 fn summed[*S, *R](x: i32[*S], i: i64[*R], y: i32[*R]) -> i32[*S] {
   return scatter_reduce(x, 0, i, y, \"sum\", false)
 }
+fn filled[*S, N](x: f32[*S], i: i64[N]) -> f32[*S] { return index_fill(x, 0, i % 9 - 4, 2.5) }
+fn near[N](x: i64[N]) -> bool[N] { return [any(x[k] == i or x[k] == i - 3 for k in N) for i in N] }
 fn placed[*S, N, *R](x: f32[*S], i: i64[N], y: f32[*R]) -> f32[*S] { return index_copy(x, 0, i, y) }
 ";
 
@@ -145,6 +147,7 @@ fn each_has_a_kernel_that_takes_no_quadratic_time() {
         let dtype = if function == "put" { "f32 90 70" } else { "i32 90 70" };
         cases.push((function, vec![dtype, "i64<90 90 70", dtype], "ByIndex"));
     }
+    cases.push(("filled", vec!["f32 90 70", "i64<90 80"], "ByIndex"));
     cases.push(("marked", vec!["f32 90 70", "i64<90 90 70"], "ByIndex"));
     for (function, shapes, kernel) in cases {
         let (call, arguments) = workloads::call(&module, function, &shapes);
@@ -198,6 +201,12 @@ fn reductions_by_index_keep_every_bit() {
         ("put", ["f32 30", "i64<30 40", "f32 40"]),
         ("summed", ["i32 9 70", "i64<9 12 70", "i32 12 70"]),
     ] {
+        assert_same(&case(&module, function, &shapes, same), &format!("{function} {shapes:?}"));
+    }
+    for (function, shapes) in
+        [("filled", ["f32 9 70", "i64 5"]), ("near", ["i64<12 9", ""]), ("near", ["i64 60", ""])]
+    {
+        let shapes: Vec<&str> = shapes.into_iter().filter(|shape| !shape.is_empty()).collect();
         assert_same(&case(&module, function, &shapes, same), &format!("{function} {shapes:?}"));
     }
     for shapes in [["f32 9 70", "i64<9 5 70"], ["f32 30", "i64<30 7"]] {
@@ -377,6 +386,83 @@ fn errors_name_the_call() {
             let case = case(&module, &format!("f{number}"), &[shape, "i64<5 3"], wild);
             let got = case.program.expect("it has kernels").run_on(&case.arguments, Pool::global());
             assert_eq!(got.expect_err(call), case.wanted.expect_err(call), "{call}");
+        }
+    }
+}
+
+/// Scans, scatters and folds among other things, some of which fail.
+const MIXED: &str = "rtl 1.0
+monoid keep[T: any](a: T, b: T) -> T {
+  let identity = 0
+  return if a == 0 { b } else { a }
+}
+fn step(acc: f32[], x: f32[]) -> f32[] { return acc * 0.5 + x }
+fn quotient(acc: i64[], x: i64[]) -> i64[] { return floor_divide(acc, x) }
+fn under_a_condition[N](c: i64[N]) -> i64[] { return if c[0] > 0 { fold(quotient, 1000)(c[k] for k in N) } else { i64(7) } }
+fn under_conditions[N](c: i64[N]) -> i64[N] { return [if c[i] > 0 { fold(quotient, 1000)(c[k] for k in i + 1) } else { i64(7) } for i in N] }
+fn summed_folds[N](c: f32[N]) -> f32[] { return sum(fold(step, c[i])(c[k] for k in N) for i in N) }
+fn pick(acc: i64[], x: i64[]) -> i64[] { return x + acc % 2 }
+fn fold_as_index[N](c: i64[N]) -> i64[] { return c[abs(fold(pick, 0)(c[k] for k in N)) % N] }
+fn both_ways[N, M](c: i64[N, M]) -> i64[N, M] { return [reduce(keep)(c[k, j] for k in i + 1) + reduce(keep)(c[i, k] for k in j + 1) for i in N, j in M] }
+fn last_of_a_scan[N](c: i64[N]) -> (i64[N], i64[]) {
+  let p = cumsum(c, 0)
+  return (p + 1, p[N - 1]) }
+fn scan_of_a_view[N, M](c: f32[N, M]) -> f32[M, N] { return cumsum(transpose(flip(c, 0), 0, 1), 1) }
+fn scan_in_a_sum[N, M](c: f32[N, M]) -> f32[N] { return [sum(cumsum(c[i, :], 0)[k] for k in M) for i in N] }
+fn checked_scatter[N](c: i64[N]) -> i64[N] { return [sum(if c[k] == i { floor_divide(c[k], c[k]) } else { 0 } for k in N) for i in N] }
+fn two_conditions[N](c: i64[N]) -> i64[N] { return [sum(if c[k] == i and k >= 2 { k } else { 0 } for k in N) for i in N] }
+fn scattered_products[N](c: i64[N]) -> i64[N] { return [prod(if c[k] == i { c[k] + 2 } else { 1 } for k in N) for i in N] }
+fn scattered_maxima[N](c: i64[N]) -> i64[N] { return [max(if c[k] == i { k - 5 } else { 0 } for k in N) for i in N] }
+fn rectified_maxima[N](c: f32[N]) -> f32[N] { return [max(if c[k] > 0.0 { c[k] } else { 0.0 } for k in i + 1) for i in N] }
+fn checked_prefix[N](c: i64[N]) -> i64[N] { return [sum(floor_divide(6, c[k]) for k in i) for i in N] }
+fn present[N](c: i64[N]) -> bool[N] { return [any(c[k] == i for k in N) for i in N] }
+fn scatter_of_others[N](c: i64[N]) -> i64[N, N] { return [sum(if c[k] == i { c[j] } else { 0 } for k in N) for i in N, j in N] }
+fn absent[N](c: i64[N]) -> bool[N] { return [all(c[k] != i for k in N) for i in N] }
+fn sorted_scan[N](c: i64[N]) -> i64[N] { return sort(cumsum(c, 0), 0)[1] + cummax(c, 0)[1] }
+fn scan_by_order[N](c: f32[N]) -> f32[N] { return cumsum(c, 0)[argsort(c, 0)] }
+fn scan_of_a_scan[N](c: f32[N]) -> f32[N] { return cumsum(cumsum(c, 0), 0) }
+fn guarded_scan[N](c: i64[N]) -> i64[N] { return [if c[i] > 1 { cumsum(floor_divide(12, c - 1), 0)[i] } else { i64(0) } for i in N] }
+";
+
+/// Every bit, or the error with its calls.
+#[test]
+fn what_is_mixed_with_other_things_agrees() {
+    let module = module(MIXED);
+    let functions: &[(&str, &[&str])] = &[
+        ("under_a_condition", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("under_conditions", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("summed_folds", &["f32 20"]),
+        ("fold_as_index", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("both_ways", &["i64<5 3 9"]),
+        ("last_of_a_scan", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("scan_of_a_view", &["f32 3 9"]),
+        ("scan_in_a_sum", &["f32 3 9"]),
+        ("checked_scatter", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("two_conditions", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("scattered_products", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("scattered_maxima", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("rectified_maxima", &["f32 20"]),
+        ("checked_prefix", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("present", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("scatter_of_others", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("absent", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("sorted_scan", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+        ("scan_by_order", &["f32 20"]),
+        ("scan_of_a_scan", &["f32 20"]),
+        ("guarded_scan", &["i64<5 9", "i64<3 1", "i64<30 70", "i64 40"]),
+    ];
+    for (function, shapes) in functions {
+        for shape in *shapes {
+            let case = case(&module, function, &[shape], |_, array| array);
+            let what = format!("{function} {shape}");
+            match &case.wanted {
+                Ok(_) => assert_same(&case, &what),
+                Err(fault) => {
+                    let program = case.program.as_ref().unwrap_or_else(|fault| panic!("{what}: {fault:?}"));
+                    let got = program.run_on(&case.arguments, &Pool::new(1)).map(|_| ());
+                    assert_eq!(got, Err(fault.clone()), "{what}");
+                }
+            }
         }
     }
 }

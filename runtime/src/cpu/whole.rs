@@ -18,8 +18,10 @@ use super::pool::Pool;
 use order::places;
 use stored::{Stored, Wide, with_stored};
 
-/// Lanes of one task: some cache lines of elements.
+/// Lanes of one task, at most: some cache lines of elements.
 const LANES: usize = 64;
+/// Sums that one task holds beside one another, but for those of a single lane.
+const MAX_SUMS: usize = 1 << 19;
 /// Elements that are not worth a second thread.
 const SMALL: usize = 4 << 10;
 
@@ -95,7 +97,8 @@ impl Rows {
     pub fn run(&self, arrays: Arrays, pool: &Pool) {
         let last = self.shape.len() - 1;
         let beside = if self.along == last { 1 } else { self.shape[last] };
-        let blocks = beside.div_ceil(LANES);
+        let lanes = self.lanes();
+        let blocks = beside.div_ceil(lanes);
         let outer: Vec<usize> = (0..self.shape.len())
             .filter(|axis| *axis != self.along && (*axis != last || beside == 1))
             .collect();
@@ -108,14 +111,22 @@ impl Rows {
                 row /= self.shape[*axis];
             }
             if beside > 1 {
-                index[last] = block * LANES;
+                index[last] = block * lanes;
             }
-            self.strips(arrays, &index, (beside - block * LANES).min(LANES));
+            self.strips(arrays, &index, (beside - block * lanes).min(lanes));
         };
         if rows * beside * (self.length + self.shape[self.along]) < SMALL {
             (0..rows * blocks).for_each(task);
         } else {
             pool.run(rows * blocks, &task);
+        }
+    }
+
+    /// Lanes of one task.
+    fn lanes(&self) -> usize {
+        match self.what {
+            What::ByIndex { .. } => (MAX_SUMS / self.shape[self.along].max(1)).clamp(1, LANES),
+            _ => LANES,
         }
     }
 

@@ -440,11 +440,30 @@ impl Recognizer<'_> {
         self.branches(id).or(itself)
     }
 
-    /// What is compared with the index of the definition.
-    fn compared(&self, cond: ExprId, along: Along) -> Option<ExprId> {
-        match self.nests.arena.node(cond) {
+    /// What equals the index of the definition where the condition holds: the other side of
+    /// `==`, or the one of two sides that lies within the axis, if they are too far apart for
+    /// both to do so. Offsets may wrap: an index within the axis comes of one value only.
+    fn compared(&mut self, cond: ExprId, along: Along) -> Option<ExprId> {
+        match self.nests.arena.node(cond).clone() {
             Node::Call { fun: Scalar::Eq, dtype: DType::I64, args, .. } => {
-                self.is_index(args[1], along.own).then_some(args[0])
+                let arena = &mut self.nests.arena;
+                let offset = arena.as_lin(args[1]).plus(&Lin::axis(along.own), -1).ok()?.as_constant()?;
+                let shifted = arena.as_lin(args[0]).plus(&Lin::constant(offset), -1).ok()?;
+                Some(arena.index(shifted))
+            }
+            Node::Call { fun: Scalar::LogicalOr, args, .. } => {
+                let (x, y) = (self.compared(args[0], along)?, self.compared(args[1], along)?);
+                let arena = &mut self.nests.arena;
+                let extent = arena.axis_extent(along.own);
+                let apart = arena.as_lin(x).plus(&arena.as_lin(y), -1).ok()?.as_constant()?;
+                if apart.unsigned_abs() < extent.unsigned_abs() {
+                    return None;
+                }
+                let (zero, end) = (arena.index(Lin::default()), arena.index(Lin::constant(extent)));
+                let from = arena.call(Scalar::Ge, DType::I64, vec![x, zero], None);
+                let to = arena.call(Scalar::Lt, DType::I64, vec![x, end], None);
+                let inside = arena.call(Scalar::LogicalAnd, DType::Bool, vec![from, to], None);
+                Some(arena.select(inside, x, y))
             }
             _ => None,
         }
