@@ -210,6 +210,7 @@ impl<'a> Search<'a> {
                     return Ended::Time;
                 }
                 let matches = self.matches(at, round);
+                resting |= self.searched[at].rests_until > round;
                 found.extend(matches.into_iter().map(|m| (at, m)));
             }
             let mut merged = unfolded;
