@@ -62,8 +62,7 @@ impl Looking<'_> {
             Form::Var(var) => self.vars.get(var).copied().unwrap_or(Known::NOTHING),
             Form::Call(fun, args) => self.call(term, fun, args),
             Form::Read(base, index) => {
-                let data = index.iter().filter(|i| i.as_size().is_none());
-                let defined = data.fold(true, |defined, i| self.term(i).finite && defined);
+                let defined = index.iter().all(|i| i.as_size().is_some() || self.term(i).finite);
                 self.term(base).where_defined(defined)
             }
             Form::Comp(_, body) => self.term(body),

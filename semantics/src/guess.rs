@@ -63,10 +63,16 @@ enum Placed {
     Or(Vec<Placed>),
 }
 
-/// The terms of a size, each a coefficient with powers of factors; and the places of the symbols in it.
+/// The terms of a size, and the places of the symbols in it.
 struct Polynomial {
-    terms: Vec<(Option<i128>, Vec<(Factor, u32)>)>,
+    terms: Vec<Product>,
     places: Vec<usize>,
+}
+
+/// A coefficient, if it is not too large, with powers of factors.
+struct Product {
+    coefficient: Option<i128>,
+    factors: Vec<(Factor, u32)>,
 }
 
 enum Factor {
@@ -121,7 +127,7 @@ impl Polynomial {
     fn of(size: &Size, syms: &[Sym]) -> Polynomial {
         let term = |(monomial, coefficient): &(Monomial, BigInt)| {
             let factors = monomial.iter().map(|(atom, power)| (Factor::of(atom, syms), *power));
-            (coefficient.to_i128(), factors.collect())
+            Product { coefficient: coefficient.to_i128(), factors: factors.collect() }
         };
         let places = size.syms().iter().filter_map(|sym| syms.binary_search(sym).ok()).collect();
         Polynomial { terms: size.terms().iter().map(term).collect(), places }
@@ -130,7 +136,7 @@ impl Polynomial {
     /// As [`Size::eval`].
     fn value(&self, values: &[i128]) -> Option<i128> {
         let mut sum: i128 = 0;
-        for (coefficient, factors) in &self.terms {
+        for Product { coefficient, factors } in &self.terms {
             let mut product = (*coefficient)?;
             for (factor, power) in factors {
                 let value = factor.value(values)?;

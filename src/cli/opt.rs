@@ -143,14 +143,12 @@ impl Opt {
         };
         let (book, mut found) = self.book(reporter);
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
-        if self.emit == Emit::Rtl {
-            reporter.text("rtl 1.0");
-        }
+        let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
             let Some((function, choice)) = function else { continue };
-            let improved = self.function(&function, &book, &checker, reporter);
+            let improved = self.function(&function, &book, &checker, &mut begun, reporter);
             let certified = improved.and_then(|improved| match improved {
                 Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
                 None => Ok(()),
@@ -195,6 +193,7 @@ impl Opt {
         function: &Function,
         book: &RuleBook,
         checker: &Checker,
+        begun: &mut bool,
         reporter: &mut Reporter,
     ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
@@ -211,7 +210,11 @@ impl Opt {
             seed: self.effort.seed(),
         };
         let proved = &mut book.proved(checker);
-        match optimize::optimize(function, book, &sizes, &request, checker, proved) {
+        let found = optimize::optimize(function, book, &sizes, &request, checker, proved);
+        if matches!(found, Ok(_) | Err(Failed::Unused)) && !std::mem::replace(begun, true) {
+            reporter.text("rtl 1.0");
+        }
+        match found {
             Err(Failed::Unused) => {
                 reporter.text(&format!("\n# {}: left as it is: {}", function.name, Failed::Unused));
                 Ok(None)

@@ -16,7 +16,7 @@ use rtv_proofs::{Checker, ClaimResult, Module};
 use rtv_semantics::diag::{Code, Diagnostic, FileId};
 
 /// Codes whose page has no program: no text of a user leads there.
-const WITHOUT_PROGRAM: [u16; 12] = [211, 301, 501, 606, 708, 710, 711, 712, 721, 723, 799, 825];
+const WITHOUT_PROGRAM: [u16; 13] = [211, 301, 501, 606, 708, 710, 711, 712, 721, 723, 798, 799, 825];
 
 const INDEX: &str = "docs/errors.md";
 
