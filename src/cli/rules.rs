@@ -62,7 +62,7 @@ impl Rules {
             let row = Row {
                 name: &stated.name,
                 place: &stated.place,
-                mode: &stated.mode,
+                mode: stated.mode,
                 verdict: stated.standing.word(),
                 fragile: stated.fragile,
                 statement: book.statement(&stated.name).unwrap_or_default(),

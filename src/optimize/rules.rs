@@ -31,11 +31,11 @@ pub struct RuleBook {
     files: Vec<Module>,
     stated: Vec<Stated>,
     /// What was elaborated so far, by file and place in it.
-    elaborated: Mutex<HashMap<(usize, usize, DTypes, Ranks), Option<Arc<Claim>>>>,
+    elaborated: Mutex<HashMap<At, Option<Arc<Claim>>>>,
 }
 
-/// A dtype for each dtype variable.
-type DTypes = Vec<(Arc<str>, DType)>;
+/// A rule by file and place in it, at a choice of dtypes and ranks.
+type At = (usize, usize, Vec<(Arc<str>, DType)>, Ranks);
 
 /// A rule that is stated, by file and place in it.
 pub struct Stated {

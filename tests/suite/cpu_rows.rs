@@ -44,6 +44,9 @@ fn bits(x: f32) -> u32 {
     if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() }
 }
 
+/// Whether a mask keeps the element of a row and a column.
+type Kept = fn(i64, i64) -> bool;
+
 #[test]
 fn elements_of_long_rows_have_the_bits_of_short_ones() {
     const SOURCE: &str = "rtl 1.0
@@ -81,7 +84,7 @@ fn f[N](x: f32[N], y: f32[N]) -> (f32[N], f32[N], f32[N], f32[N], f32[N], f32[N]
 #[test]
 fn rows_under_a_mask_on_indices_are_those_under_the_same_mask_of_data() {
     let (b, t, d) = (2usize, 200usize, 8usize);
-    let masks: [(&str, fn(i64, i64) -> bool); 5] = [
+    let masks: [(&str, Kept); 5] = [
         ("j <= i", |i, j| j <= i),
         ("j < i", |i, j| j < i),
         ("2 * j <= i + 5", |i, j| 2 * j <= i + 5),

@@ -183,9 +183,9 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
     let running = reduced.next().unwrap_or(room);
     let mut sums = [V::splat(0.0); RUNNING / 8];
     let parts = RUNNING / V::LANES;
-    for part in 0..parts {
+    for (part, sum) in sums[..parts].iter_mut().enumerate() {
         // SAFETY: the room is larger.
-        sums[part] = unsafe { V::load(running.add(part * V::LANES)) };
+        *sum = unsafe { V::load(running.add(part * V::LANES)) };
     }
     let mut x = [V::splat(0.0); VECTORS];
     let mut streams = false;
@@ -195,15 +195,15 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
             // SAFETY, for all of it: the caller's places have the lanes of a strip.
             macro_rules! each {
                 (|$x:ident, $y:ident| $value:expr) => {
-                    for i in 0..VECTORS {
-                        let ($x, $y) = (x[i], unsafe { V::load(at.add(i * V::LANES)) });
-                        x[i] = $value;
+                    for (i, lanes) in x.iter_mut().enumerate() {
+                        let ($x, $y) = (*lanes, unsafe { V::load(at.add(i * V::LANES)) });
+                        *lanes = $value;
                     }
                 };
                 (|$x:ident| $value:expr) => {
-                    for i in 0..VECTORS {
-                        let $x = x[i];
-                        x[i] = $value;
+                    for lanes in &mut x {
+                        let $x = *lanes;
+                        *lanes = $value;
                     }
                 };
             }
@@ -216,14 +216,14 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                     each!(|_x, y| y);
                 }
                 What::Store => {
-                    for i in 0..VECTORS {
-                        unsafe { x[i].store(at.add(i * V::LANES)) };
+                    for (i, lanes) in x.iter().enumerate() {
+                        unsafe { lanes.store(at.add(i * V::LANES)) };
                     }
                 }
                 What::Stream => {
                     streams = true;
-                    for i in 0..VECTORS {
-                        unsafe { x[i].stream(at.add(i * V::LANES)) };
+                    for (i, lanes) in x.iter().enumerate() {
+                        unsafe { lanes.stream(at.add(i * V::LANES)) };
                     }
                 }
                 What::Add => each!(|x, y| x.add(y)),
@@ -250,21 +250,21 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                 What::Reciprocal => each!(|x| V::splat(1.0).div(x)),
                 What::MulAdd(product, addend) | What::AddProduct(product, addend) => {
                     let other = step.other.pointer.wrapping_add(first & step.other.moves);
-                    for i in 0..VECTORS {
+                    for (i, lanes) in x.iter_mut().enumerate() {
                         let (y, z) =
                             unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
                         let by_x = matches!(step.what, What::MulAdd(..));
-                        let (a, b, c) = if by_x { (x[i], y, z) } else { (y, z, x[i]) };
+                        let (a, b, c) = if by_x { (*lanes, y, z) } else { (y, z, *lanes) };
                         let (a, c) = (if product { a.neg() } else { a }, if addend { c.neg() } else { c });
-                        x[i] = a.mul_add(b, c);
+                        *lanes = a.mul_add(b, c);
                     }
                 }
                 What::Select => {
                     let other = step.other.pointer.wrapping_add(first & step.other.moves);
-                    for i in 0..VECTORS {
+                    for (i, lanes) in x.iter_mut().enumerate() {
                         let (y, z) =
                             unsafe { (V::load(at.add(i * V::LANES)), V::load(other.add(i * V::LANES))) };
-                        x[i] = x[i].select(y, z);
+                        *lanes = lanes.select(y, z);
                     }
                 }
                 What::Table(Scalar::Exp) if V::HAS_EXP => each!(|x| x.exp()),
@@ -272,29 +272,29 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                 What::Keep(fun) => unsafe { keep(&mut x, at, fun, step.index, first) },
                 What::ReduceFrom(op) => {
                     let mut y = x;
-                    for i in 0..VECTORS {
+                    for (i, lanes) in y.iter_mut().enumerate() {
                         V::prefetch(at.wrapping_add(i * V::LANES + AHEAD));
-                        y[i] = unsafe { V::load(at.add(i * V::LANES)) };
+                        *lanes = unsafe { V::load(at.add(i * V::LANES)) };
                     }
                     reduce(&y, op, &mut sums);
                 }
                 What::Reduce(op) if at == running => reduce(&x, op, &mut sums),
                 What::Reduce(op) => unsafe {
                     let mut more = sums;
-                    for part in 0..parts {
-                        more[part] = V::load(at.add(part * V::LANES));
+                    for (part, sum) in more[..parts].iter_mut().enumerate() {
+                        *sum = V::load(at.add(part * V::LANES));
                     }
                     reduce(&x, op, &mut more);
-                    for part in 0..parts {
-                        more[part].store(at.add(part * V::LANES));
+                    for (part, sum) in more[..parts].iter().enumerate() {
+                        sum.store(at.add(part * V::LANES));
                     }
                 },
             }
         }
     }
-    for part in 0..parts {
+    for (part, sum) in sums[..parts].iter().enumerate() {
         // SAFETY: as they were loaded.
-        unsafe { sums[part].store(running.add(part * V::LANES)) };
+        unsafe { sum.store(running.add(part * V::LANES)) };
     }
     if streams {
         // Other threads may read what was written.
@@ -309,12 +309,12 @@ unsafe fn table<V: Vector>(x: &mut [V; VECTORS], fun: Scalar, room: *mut f32) {
     let from = Block { pointer: room.cast(), uniform: false };
     // SAFETY: the caller's room has two strips.
     unsafe {
-        for i in 0..VECTORS {
-            x[i].store(room.add(i * V::LANES));
+        for (i, lanes) in x.iter().enumerate() {
+            lanes.store(room.add(i * V::LANES));
         }
         elementary(into.cast(), fun, DType::F32, &[from], V::LANES * VECTORS);
-        for i in 0..VECTORS {
-            x[i] = V::load(into.add(i * V::LANES));
+        for (i, lanes) in x.iter_mut().enumerate() {
+            *lanes = V::load(into.add(i * V::LANES));
         }
     }
 }
@@ -336,14 +336,14 @@ unsafe fn keep<V: Vector>(
     if even && inside == (from < to) {
         return;
     }
-    for i in 0..VECTORS {
+    for (i, lanes) in x.iter_mut().enumerate() {
         // SAFETY: the caller's.
         let y = unsafe { V::load(at.add(i * V::LANES)) };
         let start = (i * V::LANES) as i64;
-        x[i] = match (even, inside) {
+        *lanes = match (even, inside) {
             (true, _) => y,
-            (false, true) => V::between(from - start, to - start).select(x[i], y),
-            (false, false) => V::between(from - start, to - start).select(y, x[i]),
+            (false, true) => V::between(from - start, to - start).select(*lanes, y),
+            (false, false) => V::between(from - start, to - start).select(y, *lanes),
         };
     }
 }
@@ -353,9 +353,9 @@ unsafe fn keep<V: Vector>(
 unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: *const f32, lanes: usize, running: *mut f32) {
     let parts = RUNNING / V::LANES;
     let mut sums = [V::splat(0.0); RUNNING / 8];
-    for part in 0..parts {
+    for (part, sum) in sums[..parts].iter_mut().enumerate() {
         // SAFETY: the caller's running values are 32.
-        sums[part] = unsafe { V::load(running.add(part * V::LANES)) };
+        *sum = unsafe { V::load(running.add(part * V::LANES)) };
     }
     macro_rules! each {
         ($op:expr) => {
@@ -378,9 +378,9 @@ unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: *const f32, lanes: usize, ru
         Monoid::Max => each!(Monoid::Max),
         _ => each!(Monoid::Min),
     }
-    for part in 0..parts {
+    for (part, sum) in sums[..parts].iter().enumerate() {
         // SAFETY: as they were loaded.
-        unsafe { sums[part].store(running.add(part * V::LANES)) };
+        unsafe { sum.store(running.add(part * V::LANES)) };
     }
 }
 
