@@ -5,7 +5,8 @@
 
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, Function, Input, Param};
-use rtv_semantics::size::{Sym, SymKind};
+use rtv_semantics::size::{Size, Sym, SymKind};
+use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Loop, Require, Term, Var};
 use rtv_semantics::types::{Type, extent_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,13 @@ use std::fmt::Write;
 /// A function as core text.
 pub fn function(f: &Function) -> String {
     let mut body = Body::default();
+    for param in &f.params {
+        body.taken.insert(param.name.to_string());
+        if let Input::Value(_, Type::Tensor(t)) = &param.input {
+            let syms = t.shape.iter().flat_map(Size::syms);
+            body.taken.extend(syms.map(|sym| sym.name().to_string()));
+        }
+    }
     let result = body.operand(&f.body);
     let head = signature(&f.name, &f.params, f.body.ty(), "fn");
     // That `numel(S)` counts the elements of `*S` goes without saying.
@@ -83,6 +91,8 @@ struct Body {
     lines: String,
     names: BTreeMap<Var, String>,
     taken: BTreeSet<String>,
+    /// The names of indices in scope.
+    indices: Vec<String>,
     counter: usize,
 }
 
@@ -161,10 +171,36 @@ impl Body {
             && let [first, element] = args.as_slice()
             && matches!(first.form(), Form::Var(v) if v == state)
         {
-            let (init, element) = (self.inline(&l.state[0].1), self.inline(element));
-            return format!("fold({}, {init})({element} for {})", function.name, binders_text(&binders));
+            let init = self.inline(&l.state[0].1);
+            return format!("fold({}, {init})({})", function.name, self.under(&binders, element));
         }
         "loop".into()
+    }
+
+    /// `e for i in N`, each index by a name that nothing in scope has.
+    fn under(&mut self, binders: &[Binder], body: &Term) -> String {
+        let outer = self.indices.len();
+        let mut fresh = Fresh::above([body]);
+        let mut names = Subst::new();
+        let mut renamed = Vec::new();
+        for Binder { sym, extent } in binders {
+            let extent = names.size(extent);
+            let mut name = sym.name().to_string();
+            for k in 2.. {
+                if !self.taken.contains(&name) && !self.indices.contains(&name) {
+                    break;
+                }
+                name = format!("{}{k}", sym.name());
+            }
+            let own = Sym::new(fresh.id(), sym.kind(), name.clone());
+            names = names.with_size(sym, Size::sym(&own));
+            renamed.push(Binder { sym: own, extent });
+            self.indices.push(name);
+        }
+        let body = names.term(body, &mut fresh);
+        let text = format!("{} for {}", self.inline(&body), binders_text(&renamed));
+        self.indices.truncate(outer);
+        text
     }
 
     /// A scalar expression, written out.
@@ -188,18 +224,15 @@ impl Body {
                 let index: Vec<String> = index.iter().map(|i| self.inline(i)).collect();
                 format!("{base}[{}]", index.join(", "))
             }
-            Form::Comp(binders, body) => format!("[{} for {}]", self.inline(body), binders_text(binders)),
+            Form::Comp(binders, body) => format!("[{}]", self.under(binders, body)),
             Form::Call(Fun::Combine(monoid), args) => {
                 let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
                 format!("{}({})", monoid.name(), args.join(", "))
             }
             Form::Reduce(r) if r.op.declared().is_some() => {
-                let (body, binders) = (self.inline(&r.body), binders_text(&r.binders));
-                format!("reduce({})({body} for {binders})", r.op.name())
+                format!("reduce({})({})", r.op.name(), self.under(&r.binders, &r.body))
             }
-            Form::Reduce(r) => {
-                format!("{}({} for {})", r.op.name(), self.inline(&r.body), binders_text(&r.binders))
-            }
+            Form::Reduce(r) => format!("{}({})", r.op.name(), self.under(&r.binders, &r.body)),
             Form::If(cond, then, otherwise) => {
                 let [cond, then, otherwise] = [cond, then, otherwise].map(|t| self.inline(t));
                 format!("if {cond} {{ {then} }} else {{ {otherwise} }}")

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use rtv_egraph::{Ended, Limits, Optimized};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
-use rtv_grammar::core_text;
 use rtv_grammar::lower::{Choice, has_rank_variables};
 use rtv_proofs::{Checker, Module, Stage, derived, program, subject};
 use rtv_runtime::io::{UNWRITABLE, placeless, reason};
@@ -255,7 +254,9 @@ impl Opt {
     }
 
     fn show(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook, reporter: &mut Reporter) {
-        let text = core_text::function(&improved.function);
+        let text = optimize::text(&improved.function).unwrap_or_else(|| {
+            format!("# the result of `{}` cannot be written in the language", improved.function.name)
+        });
         match self.emit {
             Emit::Rtl => {
                 let about = self.about(improved, sizes, book);

@@ -5,6 +5,7 @@ mod dot;
 mod random;
 mod rules;
 mod steps;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -28,6 +29,7 @@ pub use dot::dot;
 pub use random::Optimizing;
 pub use rules::{RuleBook, Standing, Stated, Wanted};
 pub use steps::{By, Step};
+pub use text::text;
 
 /// The size of an axis where a program leaves it open, for pricing: the first at which it can be priced.
 pub const TYPICAL: [i64; 4] = [256, 64, 16, 4];

@@ -290,7 +290,8 @@ fn statement(item: &Item) -> Option<String> {
     match &item.kind {
         ItemKind::Rule(rule) => {
             let arrow = if rule.arrow == Arrow::Both { "<=>" } else { "=>" };
-            Some(format!("{} {arrow} {}", print_expr(&rule.lhs), print_expr(&rule.rhs)))
+            let side = |expr| print_expr(expr).split_whitespace().collect::<Vec<_>>().join(" ");
+            Some(format!("{} {arrow} {}", side(&rule.lhs), side(&rule.rhs)))
         }
         ItemKind::Def(def) if matches!(def.kind, DefKind::Decomp { .. }) => {
             Some(format!("the decomposition of {}", def.name.parts.last()?.name))
