@@ -254,7 +254,7 @@ impl Opt {
     }
 
     fn show(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook, reporter: &mut Reporter) {
-        let text = optimize::text(&improved.function).unwrap_or_else(|| {
+        let text = optimize::text(&improved.function, sizes).unwrap_or_else(|| {
             format!("# the result of `{}` cannot be written in the language", improved.function.name)
         });
         match self.emit {

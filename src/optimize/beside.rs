@@ -36,19 +36,23 @@ struct Pair {
 
 impl Pair {
     /// On normal numbers, times a factor; nothing where they are too large, or one does not run on the backend.
-    fn new(source: &Function, result: &Function, sizes: &Sizes, factor: f64) -> Option<Pair> {
-        let small =
-            |function: &Function| cost(function, &function.body, sizes).is_some_and(|c| c.total() < MOST);
+    fn new(source: (&Function, &Sizes), result: (&Function, &Sizes), factor: f64) -> Option<Pair> {
+        let small = |(function, sizes): (&Function, &Sizes)| {
+            cost(function, &function.body, sizes).is_some_and(|c| c.total() < MOST)
+        };
         if !small(source) || !small(result) {
             return None;
         }
-        let (source, inputs) = at_sizes(source, &source.body, sizes)?;
-        let (result, _) = at_sizes(result, &result.body, sizes)?;
+        let at = |(function, sizes): (&Function, &Sizes)| at_sizes(function, &function.body, sizes);
+        let ((source, inputs), (result, others)) = (at(source)?, at(result)?);
+        if inputs.iter().map(|(_, decl)| decl).ne(others.iter().map(|(_, decl)| decl)) {
+            return None;
+        }
         let arguments = inputs.iter().enumerate();
         let arguments = arguments
             .map(|(number, (_, decl))| argument(decl.dtype, &decl.shape, factor, number as u64))
             .collect::<Option<_>>()?;
-        let programs = [Cpu.prepare(&source, &inputs).ok()?, Cpu.prepare(&result, &inputs).ok()?];
+        let programs = [Cpu.prepare(&source, &inputs).ok()?, Cpu.prepare(&result, &others).ok()?];
         Some(Pair { programs, arguments })
     }
 
@@ -68,9 +72,9 @@ impl Pair {
     }
 }
 
-/// Runs both on normal numbers, times a factor.
-pub fn apart(source: &Function, result: &Function, sizes: &Sizes, factor: f64) -> Option<Apart> {
-    let pair = Pair::new(source, result, sizes, factor)?;
+/// Runs both on normal numbers, times a factor, the second at its own sizes.
+pub fn apart(source: &Function, result: (&Function, &Sizes), sizes: &Sizes, factor: f64) -> Option<Apart> {
+    let pair = Pair::new((source, sizes), result, factor)?;
     let (source, result) = (pair.run(0)?, pair.run(1)?);
     let (mut largest, mut difference, mut lost) = (0.0f64, 0.0f64, false);
     for (a, b) in elements(&source).into_iter().zip(elements(&result)) {
@@ -92,7 +96,7 @@ pub fn ratio(
     rounds: usize,
     seconds: f64,
 ) -> Option<f64> {
-    let pair = Pair::new(source, result, sizes, 1.0)?;
+    let pair = Pair::new((source, sizes), (result, sizes), 1.0)?;
     let round = |_| Some(pair.time(1, seconds)? / pair.time(0, seconds)?);
     let mut ratios: Vec<f64> = (0..rounds).map(round).collect::<Option<_>>()?;
     ratios.sort_by(f64::total_cmp);

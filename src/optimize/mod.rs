@@ -46,13 +46,7 @@ pub fn sizes(function: &Function, asked: &BTreeMap<String, i64>) -> Option<Sizes
 
 /// The typical size, or where the preconditions of the function forbid that, some that they allow.
 fn sizes_near(function: &Function, asked: &BTreeMap<String, i64>, typical: i64) -> Option<Sizes> {
-    let mut syms = BTreeSet::new();
-    for param in &function.params {
-        match &param.input {
-            Input::Size(sym) => drop(syms.insert(sym.clone())),
-            Input::Value(_, ty) => collect(ty, &mut syms),
-        }
-    }
+    let syms = symbols(function);
     let size = |sym: &Sym| (sym.clone(), asked.get(sym.name()).copied().unwrap_or(typical));
     let sizes: Sizes = syms.iter().map(size).collect();
     let holds =
@@ -68,6 +62,18 @@ fn sizes_near(function: &Function, asked: &BTreeMap<String, i64>, typical: i64) 
     let found: BTreeMap<Sym, i128> = counterexample(&facts, &Cond::False)?.into_iter().collect();
     let size = |sym: &Sym| found.get(sym).copied().and_then(|n| i64::try_from(n).ok()).unwrap_or(typical);
     Some(syms.iter().map(|sym| (sym.clone(), size(sym))).collect())
+}
+
+/// The sizes that are open in a function.
+fn symbols(function: &Function) -> BTreeSet<Sym> {
+    let mut syms = BTreeSet::new();
+    for param in &function.params {
+        match &param.input {
+            Input::Size(sym) => drop(syms.insert(sym.clone())),
+            Input::Value(_, ty) => collect(ty, &mut syms),
+        }
+    }
+    syms
 }
 
 fn collect(ty: &Type, syms: &mut BTreeSet<Sym>) {
@@ -185,7 +191,8 @@ const OVERFLOWS: &str = "floats overflow with it that do not without";
 /// Whether floats of the result overflow at large inputs, where those of the source do not.
 fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
     let small = sizes_near(source, &BTreeMap::new(), 8);
-    let apart = beside::apart(source, result, small.as_ref().unwrap_or(sizes), LARGE);
+    let sizes = small.as_ref().unwrap_or(sizes);
+    let apart = beside::apart(source, (result, sizes), sizes, LARGE);
     apart.is_some_and(|apart| apart.lost)
 }
 
@@ -238,7 +245,9 @@ pub fn optimize(
                     continue;
                 }
                 let apart = match agreement.compared {
-                    0 => beside::apart(function, &improved, sizes, 1.0).map(|apart| apart.difference),
+                    0 => {
+                        beside::apart(function, (&improved, sizes), sizes, 1.0).map(|apart| apart.difference)
+                    }
                     _ => None,
                 };
                 if let Some(apart) = apart.filter(|apart| *apart > FAR) {

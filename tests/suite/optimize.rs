@@ -68,7 +68,7 @@ fn rules_used(path: &str, names: &[&str]) -> Vec<(String, Vec<String>)> {
         );
         let improved = found.unwrap_or_else(|failed| panic!("{name}: {failed}"));
         assert!(improved.found.after < improved.found.before, "{path} {name} gets no cheaper");
-        assert!(optimize::text(&improved.function).is_some(), "{path} {name} has no text");
+        assert!(optimize::text(&improved.function, &sizes).is_some(), "{path} {name} has no text");
         let derivation = &improved.found.derivation;
         let rules: BTreeSet<String> = derivation.applications.iter().map(|a| a.rule.to_string()).collect();
         used.push((name.to_string(), rules.into_iter().collect()));
