@@ -14,7 +14,15 @@ use std::fmt::Write;
 
 /// A function as core text.
 pub fn function(f: &Function) -> String {
-    let mut body = Body::default();
+    written(f, Body::default())
+}
+
+/// A function as core text, where static arguments stand between others: these are given by name.
+pub fn function_by_names(f: &Function) -> String {
+    written(f, Body { by_names: true, ..Body::default() })
+}
+
+fn written(f: &Function, mut body: Body) -> String {
     for param in &f.params {
         body.taken.insert(param.name.to_string());
         if let Input::Value(_, Type::Tensor(t)) = &param.input {
@@ -94,6 +102,8 @@ struct Body {
     /// The names of indices in scope.
     indices: Vec<String>,
     counter: usize,
+    /// Whether operands after the first are given by name where there are static arguments.
+    by_names: bool,
 }
 
 impl Body {
@@ -148,7 +158,7 @@ impl Body {
         match term.form() {
             Form::Call(Fun::Op(instance), args) => {
                 let args: Vec<String> = args.iter().map(|a| self.operand(a)).collect();
-                call_text(instance, &args)
+                call_text(instance, &args, self.by_names)
             }
             Form::Tuple(parts) => {
                 let parts: Vec<String> = parts.iter().map(|p| self.operand(p)).collect();
@@ -217,7 +227,7 @@ impl Body {
             Form::Call(Fun::Item(k), args) => format!("{}[{k}]", self.inline(&args[0])),
             Form::Call(Fun::Op(instance), args) => {
                 let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
-                call_text(instance, &args)
+                call_text(instance, &args, self.by_names)
             }
             Form::Read(base, index) => {
                 let base = if let Form::Var(v) = base.form() { self.name(v) } else { self.operand(base) };
@@ -271,7 +281,7 @@ fn binders_text(binders: &[Binder]) -> String {
 }
 
 /// A call as the surface writes it.
-fn call_text(instance: &Instance, args: &[String]) -> String {
+fn call_text(instance: &Instance, args: &[String], by_names: bool) -> String {
     let value = |k: usize| instance.statics.get(k).map_or("", |(_, text)| text);
     match &*instance.name {
         "getitem" => format!("{}{}", args.first().map_or("", String::as_str), value(0)),
@@ -279,6 +289,11 @@ fn call_text(instance: &Instance, args: &[String]) -> String {
         "einsum" => format!("einsum({}, {})", value(0), args.join(", ")),
         name => {
             let mut all: Vec<String> = args.to_vec();
+            if by_names && !instance.statics.is_empty() {
+                for ((var, _), arg) in instance.params.iter().zip(&mut all).skip(1) {
+                    *arg = format!("{} = {arg}", var.name);
+                }
+            }
             let named = |(k, v): &(std::sync::Arc<str>, String)| {
                 if &**k == "pattern" { v.clone() } else { format!("{k} = {v}") }
             };

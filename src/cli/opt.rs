@@ -265,7 +265,11 @@ impl Opt {
                 reporter.text(text.trim_end());
             }
             Emit::Core => reporter.text(&text),
-            Emit::Json => reporter.row("optimized", &self.row(improved, sizes, text), None),
+            Emit::Json => {
+                let row = self.row(improved, sizes, text);
+                let object = serde_json::to_string(&row).unwrap_or_default();
+                reporter.row("optimized", &row, Some(&object));
+            }
             Emit::Dot => reporter.text(&optimize::dot(&improved.function)),
         }
     }

@@ -16,6 +16,8 @@ use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
+use rtv_semantics::alpha::alpha_eq;
+use rtv_semantics::derivation::operator_form;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::guess::counterexample;
 use rtv_semantics::program::{Function, Input, Mode};
@@ -183,17 +185,17 @@ impl fmt::Display for Failed {
 /// Farther apart than rounding in another order makes results of random inputs.
 const FAR: f64 = 1e-2;
 
-/// Times normal numbers, these are as large as what programs ought to bear.
-const LARGE: f64 = 60.0;
+/// Times normal numbers, these are what programs ought to bear: large ones, small ones and zeros.
+const FACTORS: [f64; 4] = [60.0, 1.0, 1e-3, 0.0];
 
 const OVERFLOWS: &str = "floats overflow with it that do not without";
 
-/// Whether floats of the result overflow at large inputs, where those of the source do not.
+/// Whether floats of the result overflow, or are no numbers, where those of the source do not.
 fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
     let small = sizes_near(source, &BTreeMap::new(), 8);
     let sizes = small.as_ref().unwrap_or(sizes);
-    let apart = beside::apart(source, (result, sizes), sizes, LARGE);
-    apart.is_some_and(|apart| apart.lost)
+    let lost = |factor| beside::apart(source, (result, sizes), sizes, factor).is_some_and(|apart| apart.lost);
+    FACTORS.into_iter().any(lost)
 }
 
 /// How often the search begins anew without a rule that its derivation may not use.
@@ -233,11 +235,16 @@ pub fn optimize(
         }
         match checker.derived(function, request.upto, &found.derivation, proved, None) {
             Ok(became) => {
-                let agreement = compare(function, &became.term, request.upto, request.samples, request.seed)
+                // The body is what was derived, but written with a `let` for each operation, as it can be run.
+                let mut fresh = Fresh::above([&found.body]);
+                if !alpha_eq(&operator_form(&found.body, &mut fresh).term, &became.term) {
+                    return Err(Failed::Types("what was derived and what is printed differ".into()));
+                }
+                let agreement = compare(function, &found.body, request.upto, request.samples, request.seed)
                     .map_err(Failed::Differs)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
                 let blamed = match overflows(function, &improved, sizes) {
-                    true => book.exponential(found.derivation.applications.iter().map(|a| &a.rule)),
+                    true => book.to_blame(found.derivation.applications.iter().map(|a| &a.rule)),
                     false => Vec::new(),
                 };
                 if !blamed.is_empty() && left_out.len() < ATTEMPTS {

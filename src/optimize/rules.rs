@@ -160,18 +160,22 @@ impl RuleBook {
         &self.stated
     }
 
-    /// Those of these rules that are about exponentials.
-    pub fn exponential<'r>(&self, rules: impl Iterator<Item = &'r Arc<str>>) -> Vec<Arc<str>> {
-        let is = |rule: &&Arc<str>| {
-            let stated = self.stated.iter().find(|stated| *stated.name == ***rule);
-            stated.is_some_and(|stated| {
-                stated.surely.iter().flatten().any(|name| EXPONENTIAL.contains(&name.as_str()))
-            })
+    /// Those of these rules with which floats may overflow: the ones about exponentials, or without such all that are
+    /// not exact.
+    pub fn to_blame<'r>(&self, rules: impl Iterator<Item = &'r Arc<str>>) -> Vec<Arc<str>> {
+        let used: BTreeSet<&str> = rules.map(|rule| &**rule).collect();
+        let used: Vec<&Stated> =
+            self.stated.iter().filter(|stated| used.contains(stated.name.as_str())).collect();
+        let exponential = |stated: &&&Stated| {
+            stated.surely.iter().flatten().any(|name| EXPONENTIAL.contains(&name.as_str()))
         };
-        let mut found: Vec<Arc<str>> = rules.filter(is).cloned().collect();
-        found.sort();
-        found.dedup();
-        found
+        let names =
+            |some: Vec<&&Stated>| some.into_iter().map(|stated| stated.name.as_str().into()).collect();
+        let found: Vec<&&Stated> = used.iter().filter(exponential).collect();
+        match found.is_empty() {
+            false => names(found),
+            true => names(used.iter().filter(|stated| stated.mode != Mode::Exact.name()).collect()),
+        }
     }
 
     /// What a rule states, in one line.

@@ -20,7 +20,12 @@ use super::{Sizes, symbols};
 
 /// The text of a function that reads back as the same program; nothing where none does.
 pub fn text(function: &Function, sizes: &Sizes) -> Option<String> {
-    let text = core_text::function(function);
+    let texts = [core_text::function(function), core_text::function_by_names(function)];
+    texts.into_iter().find_map(|text| read_back(text, function, sizes))
+}
+
+/// The text, if it is one of the function.
+fn read_back(text: String, function: &Function, sizes: &Sizes) -> Option<String> {
     let file = FileId(1);
     let (module, _) = Module::new(file, rtv_grammar::parse(file, &format!("rtl 1.0\n{text}")));
     let (again, said) = program(&module, 0, 0);

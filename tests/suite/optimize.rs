@@ -159,6 +159,58 @@ fn a_certificate_of_an_optimization_is_checked_again() {
     assert_ne!(verified.code, Some(0), "{}", verified.out);
 }
 
+/// What `rtv opt` prints of a function, and the value of both at an argument.
+fn before_and_after(name: &str, text: &str, arguments: &[&str]) -> (String, [String; 2]) {
+    let folder = Folder::new(&format!("optimize-{name}"));
+    folder.file("p.rtl", text);
+    let printed = folder.run(&["opt", "p.rtl", "f"]).out;
+    folder.file("q.rtl", &printed);
+    let value = |file| {
+        let given = arguments.iter().flat_map(|argument| ["--arg", argument]);
+        let all: Vec<&str> = ["run", file, "f"].into_iter().chain(given).collect();
+        folder.run(&all).out
+    };
+    (printed.clone(), [value("p.rtl"), value("q.rtl")])
+}
+
+#[test]
+fn a_printed_program_has_the_values_of_its_source() {
+    let cases: [(&str, &str, &[&str]); 4] = [
+        // Temporaries are no parameters.
+        (
+            "names",
+            "fn f(t: f32[4], x: f32[4]) -> f32[4] { return neg(neg(t)) + exp(x) * 2.0 }",
+            &["t=[1.0, 2.0, 3.0, 4.0]", "x=[0.0, 0.0, 0.0, 0.0]"],
+        ),
+        // Constants that overflow when they are gathered are not.
+        (
+            "factors",
+            "fn f(x: f16[3]) -> f16[3] { return x * 1000.0 * 1000.0 }",
+            &["x=[0.001, 0.0, 0.002]@f16"],
+        ),
+        ("divisor", "fn f(x: f16[2]) -> f16[2] { return x / 1e-5 }", &["x=[0.01, 0.0]@f16"]),
+        // Operands stand on both sides of a static argument.
+        (
+            "norm",
+            "fn f(x: f32[2, 3], g: f32[3], b: f32[3]) -> f32[2, 3] { return neg(neg(layer_norm(x, [3], g, b))) }",
+            &["x=[[1.0, 2.0, 4.0], [0.0, 1.0, 0.0]]", "g=[1.0, 2.0, 1.0]", "b=[0.0, 1.0, 0.0]"],
+        ),
+    ];
+    for (name, text, arguments) in cases {
+        let (printed, [before, after]) = before_and_after(name, &format!("rtl 1.0\n{text}\n"), arguments);
+        assert!(!before.is_empty() && before == after, "{name}: {before} and {after} of\n{printed}");
+    }
+}
+
+/// Each doubles what is shared: as a tree it is out of reach.
+#[test]
+fn shared_values_are_looked_at_once() {
+    let lets: String = (1..40).map(|k| format!("  let x{k} = x{} + x{}\n", k - 1, k - 1)).collect();
+    let text = format!("rtl 1.0\nfn f(x0: f32[2]) -> f32[2] {{\n{lets}  return x39\n}}\n");
+    let (_, [before, after]) = before_and_after("shared", &text, &["x0=[1.0, 0.0]"]);
+    assert!(!before.is_empty() && before == after, "{before} and {after}");
+}
+
 /// A rule of a text, as the optimizer takes rules, whatever is known of it.
 fn smuggled(text: &str) -> Rule {
     let module = module(text);
