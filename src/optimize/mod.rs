@@ -199,7 +199,7 @@ fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
 }
 
 /// How often the search begins anew without a rule that its derivation may not use.
-const ATTEMPTS: usize = 6;
+const ATTEMPTS: usize = 12;
 
 /// The cheapest program that proved rules make of a function at sizes, its derivation checked by
 /// who does not trust it, and run beside its source. `proved` has the rules of the book.
@@ -220,7 +220,8 @@ pub fn optimize(
         let found = {
             let mut giver = book.giver(&wanted);
             let mut rules = |operators: &BTreeSet<String>| {
-                let mut given = giver(operators);
+                // After so many attempts the program is left as it is.
+                let mut given = if left_out.len() < ATTEMPTS { giver(operators) } else { Vec::new() };
                 given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
                 given
             };
@@ -247,7 +248,7 @@ pub fn optimize(
                     true => book.to_blame(found.derivation.applications.iter().map(|a| &a.rule)),
                     false => Vec::new(),
                 };
-                if !blamed.is_empty() && left_out.len() < ATTEMPTS {
+                if !blamed.is_empty() {
                     left_out.extend(blamed.into_iter().map(|rule| (rule, OVERFLOWS.to_string())));
                     continue;
                 }
@@ -264,7 +265,7 @@ pub fn optimize(
                 return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
             }
             Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
-            Err(Refused { at: Place::Application(at), fault }) if left_out.len() < ATTEMPTS => {
+            Err(Refused { at: Place::Application(at), fault }) => {
                 left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
             }
             Err(refused) => return Err(Failed::Refused(refused)),
