@@ -1,9 +1,9 @@
 //! What must hold where a rule is applied, and whether it does.
 //!
 //! Sizes: the preconditions of the rule follow from those of the program. Values: over the
-//! reals they are finite, but for rules that only move them; one that only one side computes cannot fail. A rule from left to right
-//! alone asks, too, that its left side is defined there: the union of the graph is an equation
-//! for both directions.
+//! reals they are finite, but for rules that only move them; one that only one side computes
+//! cannot fail. A rule from left to right alone asks, too, that its left side is defined there:
+//! the union of the graph is an equation for both directions.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -51,8 +51,8 @@ impl fmt::Display for Refusal {
 
 /// What the program says of sizes, and what was asked so far.
 pub struct Conditions<'a> {
-    pub facts: &'a [Cond],
-    pub engine: &'a dyn Entails,
+    facts: &'a [Cond],
+    engine: &'a dyn Entails,
     /// Whether what is derived is an equation over the reals.
     real: bool,
     asked: HashMap<Cond, bool>,
@@ -92,22 +92,11 @@ impl<'a> Conditions<'a> {
 
     /// What is known of the numbers in the term of an id.
     pub fn known(&mut self, graph: &Graph, id: Id) -> Known {
-        let mut open = vec![id];
-        while let Some(id) = open.last().copied() {
-            if self.known.contains_key(&id) {
-                open.pop();
-                continue;
-            }
-            let node = graph.egraph.id_to_node(id);
-            let missing: Vec<Id> =
-                node.parts.iter().copied().filter(|p| !self.known.contains_key(p)).collect();
-            if missing.is_empty() {
-                let parts = node.parts.iter().map(|part| self.known[part]).collect();
-                let known = self.head(graph, node.head, parts);
-                self.known.insert(id, known);
-                open.pop();
-            }
-            open.extend(missing);
+        for below in graph.below(id, |id| self.known.contains_key(&id)) {
+            let node = graph.egraph.id_to_node(below);
+            let parts = node.parts.iter().map(|part| self.known[part]).collect();
+            let known = self.head(graph, node.head, parts);
+            self.known.insert(below, known);
         }
         self.known[&id]
     }
@@ -128,22 +117,11 @@ impl<'a> Conditions<'a> {
 
     /// Whether evaluating the term of an id cannot fail.
     fn is_safe(&mut self, graph: &Graph, id: Id, fresh: &mut Fresh) -> bool {
-        let mut open = vec![id];
-        while let Some(id) = open.last().copied() {
-            if self.safe.contains_key(&id) {
-                open.pop();
-                continue;
-            }
-            let node = graph.egraph.id_to_node(id);
-            let missing: Vec<Id> =
-                node.parts.iter().copied().filter(|p| !self.safe.contains_key(p)).collect();
-            if missing.is_empty() {
-                let safe = node.parts.iter().all(|part| self.safe[part])
-                    && self.is_safe_head(graph, node.head, fresh);
-                self.safe.insert(id, safe);
-                open.pop();
-            }
-            open.extend(missing);
+        for below in graph.below(id, |id| self.safe.contains_key(&id)) {
+            let node = graph.egraph.id_to_node(below);
+            let parts = node.parts.iter().all(|part| self.safe[part]);
+            let safe = parts && self.is_safe_head(graph, node.head, fresh);
+            self.safe.insert(below, safe);
         }
         self.safe[&id]
     }

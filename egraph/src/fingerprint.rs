@@ -82,21 +82,9 @@ impl Fingerprints {
     }
 
     fn of_id(&mut self, graph: &Graph, id: Id) -> Option<Datum> {
-        let mut open = vec![id];
-        while let Some(id) = open.last().copied() {
-            if self.known.contains_key(&id) {
-                open.pop();
-                continue;
-            }
-            let node = graph.egraph.id_to_node(id);
-            let missing: Vec<Id> =
-                node.parts.iter().copied().filter(|p| !self.known.contains_key(p)).collect();
-            if missing.is_empty() {
-                let value = self.value(graph, id);
-                self.known.insert(id, value);
-                open.pop();
-            }
-            open.extend(missing);
+        for below in graph.below(id, |id| self.known.contains_key(&id)) {
+            let value = self.value(graph, below);
+            self.known.insert(below, value);
         }
         self.known[&id].clone()
     }

@@ -4,7 +4,7 @@
 //! one type, and a merge of others is noted as an internal error ([`Graph::clash`]); every
 //! merge has a reason that a derivation can tell.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rtv_semantics::derivation::{parts, with_parts};
@@ -145,24 +145,28 @@ impl Graph {
 
     /// The term of an id.
     pub fn term(&mut self, id: Id) -> Term {
-        let mut open = vec![id];
-        while let Some(id) = open.last().copied() {
-            if self.terms.contains_key(&id) {
-                open.pop();
-                continue;
-            }
-            let node = self.egraph.id_to_node(id);
-            let missing: Vec<Id> =
-                node.parts.iter().copied().filter(|p| !self.terms.contains_key(p)).collect();
-            if missing.is_empty() {
-                let parts = node.parts.iter().map(|part| self.terms[part].clone()).collect();
-                let term = with_parts(&self.heads().get(node.head).term, parts);
-                self.terms.insert(id, term);
-                open.pop();
-            }
-            open.extend(missing);
+        for below in self.below(id, |id| self.terms.contains_key(&id)) {
+            let node = self.egraph.id_to_node(below);
+            let parts = node.parts.iter().map(|part| self.terms[part].clone()).collect();
+            let term = with_parts(&self.heads().get(node.head).term, parts);
+            self.terms.insert(below, term);
         }
         self.terms[&id].clone()
+    }
+
+    /// The ids that the term of an id is made of, and itself, but for what is done: parts first.
+    pub fn below(&self, id: Id, done: impl Fn(Id) -> bool) -> Vec<Id> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let mut open = vec![(id, false)];
+        while let Some((id, parts_seen)) = open.pop() {
+            if parts_seen {
+                order.push(id);
+            } else if !done(id) && seen.insert(id) {
+                open.push((id, true));
+                open.extend(self.egraph.id_to_node(id).parts.iter().map(|part| (*part, false)));
+            }
+        }
+        order
     }
 
     /// The root at which a head was met first, and the path to it from there.

@@ -247,7 +247,12 @@ impl<'a> Search<'a> {
         let graph = &self.graph;
         let mut matcher = Matcher { graph, apart: &mut self.apart, instance, budget: MATCHES };
         let found: Vec<Match> = classes.into_iter().flat_map(|class| matcher.at(*from, class)).collect();
+        let cut_short = matcher.budget == 0;
         let searched = &mut self.searched[at];
+        if cut_short {
+            // Not all of it was seen: the search is not at its end.
+            searched.rests_until = round + 1;
+        }
         if found.len() > MANY << searched.rested {
             searched.rested += 1;
             searched.rests_until = round + (REST << searched.rested);

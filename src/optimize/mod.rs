@@ -163,6 +163,8 @@ pub enum Failed {
     Types(String),
     /// The derivation is not accepted.
     Refused(Refused),
+    /// The body is not the term that was derived.
+    Written,
     /// Source and result differ on an input.
     Differs(Box<Counterexample>),
     /// On the CPU backend they are so far apart.
@@ -175,6 +177,7 @@ impl fmt::Display for Failed {
             Failed::Unused => f.write_str("it computes a value that it does not use, and that may fail"),
             Failed::Rule(rule) => write!(f, "the rule `{rule}` makes one of two terms that differ"),
             Failed::Types(types) => write!(f, "terms of the types {types} were made one"),
+            Failed::Written => f.write_str("its body is not the term that was derived"),
             Failed::Refused(refused) => write!(f, "the derivation is refused: {refused}"),
             Failed::Apart(apart) => write!(f, "source and result are {apart:.1e} apart on a random input"),
             Failed::Differs(_) => f.write_str("source and result differ on a random input"),
@@ -239,7 +242,7 @@ pub fn optimize(
                 // The body is what was derived, but written with a `let` for each operation, as it can be run.
                 let mut fresh = Fresh::above([&found.body]);
                 if !alpha_eq(&operator_form(&found.body, &mut fresh).term, &became.term) {
-                    return Err(Failed::Types("what was derived and what is printed differ".into()));
+                    return Err(Failed::Written);
                 }
                 let agreement = compare(function, &found.body, request.upto, request.samples, request.seed)
                     .map_err(Failed::Differs)?;
