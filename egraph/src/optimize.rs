@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rtv_semantics::derivation::{Derivation, operator_form, parts, with_parts};
+use rtv_semantics::derivation::{Derivation, in_lets, operator_form};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
 use rtv_semantics::subst::Fresh;
-use rtv_semantics::term::{Form, Term, Var};
+use rtv_semantics::term::Term;
 use rtv_semantics::types::Type;
 
 use crate::conditions::{Conditions, Refusal};
@@ -115,39 +115,4 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         wrong: search.wrong,
         clash: search.graph.clash().cloned(),
     }
-}
-
-/// A term in operator form with a `let` for each of its operations, so that none is written twice.
-fn in_lets(term: &Term, fresh: &mut Fresh) -> Term {
-    let mut named: BTreeMap<usize, Term> = BTreeMap::new();
-    let mut chain: Vec<(Var, Term)> = Vec::new();
-    let mut open = vec![term.clone()];
-    while let Some(next) = open.last().cloned() {
-        let missing: Vec<Term> =
-            parts(&next).into_iter().filter(|part| !named.contains_key(&part.address())).collect();
-        if named.contains_key(&next.address()) {
-            open.pop();
-        } else if missing.is_empty() {
-            let operands: Vec<Term> =
-                parts(&next).iter().map(|part| named[&part.address()].clone()).collect();
-            let operation = if operands.is_empty() { next.clone() } else { with_parts(&next, operands) };
-            let value = match operation.form() {
-                Form::Var(_) | Form::Lit(_) | Form::Size(_) => operation,
-                _ => {
-                    let var = fresh.var(&Var { id: 0, name: "t".into() });
-                    let named = Term::var(var.clone(), operation.ty().clone(), operation.span());
-                    chain.push((var, operation));
-                    named
-                }
-            };
-            named.insert(next.address(), value);
-            open.pop();
-        }
-        open.extend(missing);
-    }
-    let result = named[&term.address()].clone();
-    chain.into_iter().rev().fold(result, |body, (var, value)| {
-        let span = value.span();
-        Term::let_(var, value, body, span)
-    })
 }

@@ -16,7 +16,7 @@ use crate::size::Size;
 use crate::subst::{FreeCache, Fresh, Subst, children, free_vars, lets};
 use crate::term::{Form, Fun, Term, Var};
 use crate::types::Type;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A proof that two programs are equal.
@@ -146,6 +146,42 @@ pub fn with_parts(term: &Term, parts: Vec<Term>) -> Term {
         }
         _ => term.clone(),
     }
+}
+
+/// A term in operator form with a `let` for each of its operations, so that none is written, or run, as
+/// often as it is used.
+pub fn in_lets(term: &Term, fresh: &mut Fresh) -> Term {
+    let mut named: BTreeMap<usize, Term> = BTreeMap::new();
+    let mut chain: Vec<(Var, Term)> = Vec::new();
+    let mut open = vec![term.clone()];
+    while let Some(next) = open.last().cloned() {
+        let missing: Vec<Term> =
+            parts(&next).into_iter().filter(|part| !named.contains_key(&part.address())).collect();
+        if named.contains_key(&next.address()) {
+            open.pop();
+        } else if missing.is_empty() {
+            let operands: Vec<Term> =
+                parts(&next).iter().map(|part| named[&part.address()].clone()).collect();
+            let operation = if operands.is_empty() { next.clone() } else { with_parts(&next, operands) };
+            let value = match operation.form() {
+                Form::Var(_) | Form::Lit(_) | Form::Size(_) => operation,
+                _ => {
+                    let var = fresh.var(&Var { id: 0, name: "t".into() });
+                    let named = Term::var(var.clone(), operation.ty().clone(), operation.span());
+                    chain.push((var, operation));
+                    named
+                }
+            };
+            named.insert(next.address(), value);
+            open.pop();
+        }
+        open.extend(missing);
+    }
+    let result = named[&term.address()].clone();
+    chain.into_iter().rev().fold(result, |body, (var, value)| {
+        let span = value.span();
+        Term::let_(var, value, body, span)
+    })
 }
 
 /// What variables in scope stand for, in operator form.

@@ -111,6 +111,8 @@ struct Row<'a> {
     rules: usize,
     compared: u64,
     steps: Vec<StepRow<'a>>,
+    /// Proved rules that say what cannot be used here, and why.
+    unusable: BTreeMap<&'a str, &'static str>,
     program: String,
 }
 
@@ -123,14 +125,9 @@ struct StepRow<'a> {
 
 impl Opt {
     pub fn run(&self, reporter: &mut Reporter) {
-        let (mut project, mut found) = Project::load(std::slice::from_ref(&self.file));
-        if project.units.len() == 1 && !found.iter().any(Diagnostic::is_error) {
-            let unit = project.units.remove(0);
-            let (module, names) = Module::new(unit.file, unit.parsed);
-            found.extend(names);
-            if !found.iter().any(Diagnostic::is_error) {
-                found.extend(self.module(&module, reporter));
-            }
+        let (project, module, mut found) = Project::file(&self.file);
+        if let Some(module) = module {
+            found.extend(self.module(&module, reporter));
         }
         found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));
     }
@@ -140,7 +137,7 @@ impl Opt {
             Ok(chosen) => chosen,
             Err(fault) => return vec![fault],
         };
-        let (book, mut found) = self.book(reporter);
+        let (book, mut found) = (self.book(reporter), Vec::new());
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
         let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
@@ -175,16 +172,16 @@ impl Opt {
         }
     }
 
-    fn book(&self, reporter: &mut Reporter) -> (RuleBook, Vec<Diagnostic>) {
+    fn book(&self, reporter: &mut Reporter) -> RuleBook {
         if self.rules.is_empty() {
-            return (RuleBook::shipped(), Vec::new());
+            return RuleBook::shipped();
         }
         let (book, project, faults) = RuleBook::of(&self.rules);
         faults.iter().for_each(|fault| reporter.diagnostic(&project.sources, fault));
         for (stated, standing) in book.not_proved() {
             reporter.text(&format!("# not used: {}  {}  {standing}", stated.name, stated.place));
         }
-        (book, Vec::new())
+        book
     }
 
     fn function(
@@ -196,6 +193,16 @@ impl Opt {
         reporter: &mut Reporter,
     ) -> Result<Option<Improved>, Diagnostic> {
         let asked = asked(&self.sizes)?;
+        let open = optimize::symbols(function);
+        let unknown = |name: &&String| self.function.is_some() && !open.iter().any(|sym| sym.name() == *name);
+        if let Some(name) = asked.keys().find(unknown) {
+            let fault = placeless(BAD_SIZE, format!("`{}` has no open size `{name}`", function.name));
+            let names: Vec<&str> = open.iter().map(|sym| sym.name()).collect();
+            return Err(match names.is_empty() {
+                true => fault.help("all its sizes are given"),
+                false => fault.help(format!("it has {}", names.join(", "))),
+            });
+        }
         let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
                 .help("`--size NAME=VALUE` says at which")
@@ -323,6 +330,11 @@ impl Opt {
             rules: found.rules.len(),
             compared: agreement.compared,
             steps: steps.iter().map(step).collect(),
+            unusable: found
+                .unusable
+                .iter()
+                .map(|(rule, why)| (&*found.rules[*rule].name, why.text()))
+                .collect(),
             program,
         }
     }

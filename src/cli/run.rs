@@ -67,16 +67,11 @@ enum Backend {
 
 impl Run {
     pub fn run(&self, reporter: &mut Reporter) {
-        let (mut project, mut found) = Project::load(std::slice::from_ref(&self.file));
-        if project.units.len() == 1 && !found.iter().any(Diagnostic::is_error) {
-            let unit = project.units.remove(0);
-            let (module, names) = Module::new(unit.file, unit.parsed);
-            found.extend(names);
-            if !found.iter().any(Diagnostic::is_error) {
-                match self.evaluate(&module, &mut found, reporter) {
-                    Ok(value) => self.deliver(value, reporter),
-                    Err(faults) => found.extend(faults),
-                }
+        let (project, module, mut found) = Project::file(&self.file);
+        if let Some(module) = module {
+            match self.evaluate(&module, &mut found, reporter) {
+                Ok(value) => self.deliver(value, reporter),
+                Err(faults) => found.extend(faults),
             }
         }
         found.iter().for_each(|found| reporter.diagnostic(&project.sources, found));

@@ -67,7 +67,7 @@ fn sizes_near(function: &Function, asked: &BTreeMap<String, i64>, typical: i64) 
 }
 
 /// The sizes that are open in a function.
-fn symbols(function: &Function) -> BTreeSet<Sym> {
+pub fn symbols(function: &Function) -> BTreeSet<Sym> {
     let mut syms = BTreeSet::new();
     for param in &function.params {
         match &param.input {
@@ -239,7 +239,7 @@ pub fn optimize(
         }
         match checker.derived(function, request.upto, &found.derivation, proved, None) {
             Ok(became) => {
-                // The body is what was derived, but written with a `let` for each operation, as it can be run.
+                // What is printed is what was derived, but with a `let` for each operation.
                 let mut fresh = Fresh::above([&found.body]);
                 if !alpha_eq(&operator_form(&found.body, &mut fresh).term, &became.term) {
                     return Err(Failed::Written);

@@ -202,6 +202,13 @@ impl RuleBook {
         })
     }
 
+    /// The proved rule that a certificate names, if it is as it was.
+    pub fn proved_as(&self, subject: &Subject) -> Option<(&Module, usize)> {
+        let proved = self.stated.iter().filter(|stated| stated.standing == Standing::Proved);
+        let mut named = proved.filter(|stated| stated.name == subject.name).map(|stated| self.item(stated));
+        named.find(|(module, at)| module.content_key(*at) == subject.key)
+    }
+
     /// The proved rules, for who checks derivations.
     pub fn proved<'b>(&'b self, checker: &'b Checker) -> Proved<'b> {
         let mut proved = Proved::by(checker);
@@ -212,7 +219,7 @@ impl RuleBook {
     }
 
     /// The module of a rule and its place there.
-    pub fn item(&self, stated: &Stated) -> (&Module, usize) {
+    fn item(&self, stated: &Stated) -> (&Module, usize) {
         (&self.files[stated.file], stated.at)
     }
 

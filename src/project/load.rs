@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use rtv_grammar::Parsed;
+use rtv_proofs::Module;
 use rtv_semantics::diag::{Diagnostic, FileId};
 
 use super::{SourceMap, find, read};
@@ -29,6 +30,20 @@ impl Project {
         let (paths, mut faults) = find(named);
         faults.extend(paths.iter().flat_map(|path| project.add(path)));
         (project, faults)
+    }
+
+    /// Reads and parses one file, with what its names mean; nothing where something is wrong with it.
+    pub fn file(path: &Path) -> (Project, Option<Module>, Vec<Diagnostic>) {
+        let (mut project, mut found) = Project::load(&[path.to_path_buf()]);
+        let sound = |found: &[Diagnostic]| !found.iter().any(Diagnostic::is_error);
+        if project.units.len() != 1 || !sound(&found) {
+            return (project, None, found);
+        }
+        let unit = project.units.remove(0);
+        let (module, names) = Module::new(unit.file, unit.parsed);
+        found.extend(names);
+        let module = sound(&found).then_some(module);
+        (project, module, found)
     }
 
     fn add(&mut self, path: &Path) -> Vec<Diagnostic> {

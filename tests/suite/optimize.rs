@@ -211,6 +211,26 @@ fn shared_values_are_looked_at_once() {
     assert!(!before.is_empty() && before == after, "{before} and {after}");
 }
 
+#[test]
+fn a_certificate_by_rules_that_come_with_rtv_needs_no_files_of_them() {
+    let folder = Folder::new("optimize-shipped");
+    folder.file("p.rtl", CHAIN);
+    folder.run(&["opt", "p.rtl", "product", "--certificate", "product.cert"]);
+    let verified = folder.run(&["verify-cert", "product.cert"]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.err);
+    let text = fs::read_to_string(folder.path("product.cert")).expect("a certificate");
+    assert!(text.contains("\nrule "), "{text}");
+}
+
+#[test]
+fn a_size_that_a_function_lacks_is_told() {
+    let folder = Folder::new("optimize-size");
+    folder.file("p.rtl", "rtl 1.0\nfn f[N](x: f32[N]) -> f32[N] { return x + 1.0 }\n");
+    let run = folder.run(&["opt", "p.rtl", "f", "--size", "Q=3"]);
+    assert_eq!(run.code, Some(2), "{}", run.out);
+    assert!(run.err.contains("`f` has no open size `Q`") && run.err.contains("it has N"), "{}", run.err);
+}
+
 /// A rule of a text, as the optimizer takes rules, whatever is known of it.
 fn smuggled(text: &str) -> Rule {
     let module = module(text);

@@ -7,6 +7,7 @@ use rtv::workloads;
 use rtv_proofs::Module;
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::{Output, Prepared as _};
+use rtv_runtime::cost::Cost;
 use rtv_runtime::cpu::{Pool, Program};
 use rtv_semantics::diag::FileId;
 use rtv_semantics::dtype::DType;
@@ -465,4 +466,55 @@ fn what_is_mixed_with_other_things_agrees() {
             }
         }
     }
+}
+
+/// Each computes a scalar that it does not use, or not everywhere.
+const UNUSED: &str = "rtl 1.0
+fn first(a: i64[], b: i64[]) -> i64[] { return a }
+fn chosen[N](x: i64[N]) -> i64[N] { return [where(x[k] == 0, 1, 100 // x[k]) for k in N] }
+fn argument[N](x: i64[N]) -> i64[N] { return [first(x[k], 100 // x[k]) for k in N] }
+fn bound[N](x: i64[N]) -> i64[N] { return [(if x[k] > 5 { 100 // x[k] } else { first(1, 7 // x[k]) }) for k in N] }
+fn summed[N](x: i64[N]) -> i64[] { return sum(first(x[k], 100 // x[k]) for k in N) }
+fn read[N](x: i64[N]) -> i64[N] { return [where(x[k] < 2, 1, x[x[k] + 5]) for k in N] }
+fn branch[N](x: i64[N]) -> i64[N] { return [(if x[k] == 0 { 1 } else { 100 // x[k] }) for k in N] }
+";
+
+#[test]
+fn what_is_computed_and_not_used_fails_as_it_does_on_the_reference() {
+    let module = module(UNUSED);
+    let mut failed = 0;
+    for function in ["chosen", "argument", "bound", "summed", "read", "branch"] {
+        for shape in ["i64<3 9", "i64<9 40", "i64<1 1", "i64<5 0"] {
+            let case = case(&module, function, &[shape], |_, array| array);
+            let what = format!("{function} {shape}");
+            match &case.wanted {
+                Ok(_) => assert_same(&case, &what),
+                Err(fault) => {
+                    failed += 1;
+                    let program = case.program.as_ref().unwrap_or_else(|fault| panic!("{what}: {fault:?}"));
+                    let got = program.run_on(&case.arguments, &Pool::new(1)).map(|_| ());
+                    assert_eq!(got.map_err(|got| got.code), Err(fault.code), "{what}");
+                }
+            }
+        }
+    }
+    assert!(failed >= 10, "{failed} of them fail");
+}
+
+/// A reduction that is the same along an axis is no reduction for each of its indices.
+#[test]
+fn a_sum_that_all_elements_share_is_computed_once() {
+    let module = module(
+        "rtl 1.0
+fn shares(x: f32[4000]) -> f32[4000] {
+  let e = exp(x)
+  return e / sum(e)
+}
+",
+    );
+    let (call, arguments) = workloads::call(&module, "shares", &["f32 4000"]);
+    let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+    let cost = Cost::of(&call.term, &decls).expect("a cost");
+    assert!(cost.operations < 100.0 * 4000.0, "{cost:?}");
+    assert_eq!(cost.kernels, 1);
 }

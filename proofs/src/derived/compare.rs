@@ -4,8 +4,10 @@ use super::symbols;
 use crate::counterexample::Counterexample;
 use crate::facets::{Facets, floats_of};
 use crate::refute::{Trial, draw, judge};
+use rtv_semantics::derivation::{in_lets, operator_form};
 use rtv_semantics::program::{Claim, ClaimKind, Function, Mode};
 use rtv_semantics::sample::Sampler;
+use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::Term;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ pub struct Agreement {
 }
 
 /// Runs a function and what is put in place of its body on random inputs that meet its
-/// preconditions. Up to `reassoc` and `real` both are compared over the reals, and their floats
+/// preconditions; what the result shares is run once. Up to `reassoc` and `real` both are compared over the reals, and their floats
 /// are looked at beside that.
 ///
 /// # Errors
@@ -34,6 +36,8 @@ pub fn compare(
     samples: u64,
     seed: u64,
 ) -> Result<Agreement, Box<Counterexample>> {
+    let mut fresh = Fresh::above([&source.body, result]).and_above(&source.facts);
+    let form = operator_form(result, &mut fresh).term;
     let claim = Arc::new(Claim {
         name: source.name.clone(),
         kind: ClaimKind::Rule,
@@ -46,7 +50,7 @@ pub fn compare(
         facts: source.facts.clone(),
         requires: source.requires.clone(),
         lhs: source.body.clone(),
-        rhs: result.clone(),
+        rhs: in_lets(&form, &mut fresh),
         span: source.body.span(),
     });
     let (mut sampler, mut compared) = (Sampler::new(seed), 0);

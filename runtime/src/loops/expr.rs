@@ -604,7 +604,8 @@ impl Arena {
         checks.into_iter().fold(element, |element, check| self.after(check, element))
     }
 
-    fn after(&mut self, first: ExprId, then: ExprId) -> ExprId {
+    /// `then`, and before it what can fail and is not computed with it anyway.
+    pub fn after(&mut self, first: ExprId, then: ExprId) -> ExprId {
         if !self.can_fail(first) || self.always_computes(then, first) {
             return then;
         }

@@ -9,12 +9,18 @@ use super::lin::{Axis, Lin};
 use super::{ArrayDecl, Def, Nests};
 
 /// Gives each reduction or fold inside another expression a definition of its own, over
-/// the axes it depends on. One that can fail is computed only where it was asked for.
+/// the axes it depends on, and one at the top that is the same along an axis as well. One
+/// that can fail is computed only where it was asked for.
 pub fn reductions(nests: &mut Nests) {
     let mut defs = Vec::new();
     let mut known: HashMap<ExprId, Def> = HashMap::new();
     for def in std::mem::take(&mut nests.defs) {
-        let body = outermost(nests, def.body, &mut defs, &mut known);
+        let free = nests.arena.free_axes(def.body);
+        let varies = |axis: &Axis| nests.arena.axis_extent(*axis) <= 1 || free.contains(axis);
+        let body = match def.axes.iter().all(varies) {
+            true => outermost(nests, def.body, &mut defs, &mut known),
+            false => inner(nests, def.body, &mut defs, &mut known),
+        };
         defs.push(Def { body, ..def });
     }
     nests.defs = defs;

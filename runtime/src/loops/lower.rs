@@ -69,6 +69,15 @@ pub(super) fn limit(
     Box::new(EvalError { class: None, code, message: message.into(), span, trace: Vec::new() })
 }
 
+/// The scalars that a value is made of.
+fn scalars(value: &Val) -> Vec<ExprId> {
+    match value {
+        Val::Scalar(id) => vec![*id],
+        Val::Tuple(parts) => parts.iter().flat_map(scalars).collect(),
+        Val::Size(_) | Val::Tensor(_) => Vec::new(),
+    }
+}
+
 /// A value while lowering.
 #[derive(Clone)]
 pub(super) enum Val {
@@ -250,7 +259,10 @@ impl Lowering {
             Form::Call(Fun::Op(instance), args) => self.call(term, instance, args, env),
             Form::Call(Fun::Combine(monoid), args) => self.call(term, &monoid.combine, args, env),
             Form::Call(Fun::Item(k), args) => match self.shared(&args[0], env)? {
-                Val::Tuple(parts) => Ok(parts[*k].clone()),
+                Val::Tuple(parts) => {
+                    let value = parts[*k].clone();
+                    Ok(self.after(&scalars(&Val::Tuple(parts)), value))
+                }
                 _ => Err(limit(codes::UNBOUND, term.span(), "a component of what is no tuple")),
             },
             Form::Read(base, index) => {
@@ -293,7 +305,9 @@ impl Lowering {
             Form::Let(var, value, body) => {
                 let value = self.term(value, env)?;
                 let value = self.bound(value, term.span())?;
-                self.term(body, &bind(env, Name::Var(var.id), value))
+                let first = scalars(&value);
+                let body = self.term(body, &bind(env, Name::Var(var.id), value))?;
+                Ok(self.after(&first, body))
             }
             Form::Tuple(parts) => {
                 let parts: Res<Vec<Val>> = parts.iter().map(|part| self.term(part, env)).collect();
@@ -467,11 +481,12 @@ impl Lowering {
     fn call(&mut self, term: &Term, instance: &Arc<Instance>, args: &[Term], env: &Env) -> Res<Val> {
         // Sizes and indices of the caller may occur free in the body.
         let mut inner = env.clone();
-        let mut texts = Vec::new();
+        let (mut texts, mut first) = (Vec::new(), Vec::new());
         for (arg, (var, _)) in args.iter().zip(&instance.params) {
             let value = self.term(arg, env)?;
             let value = self.bound(value, arg.span())?;
             texts.push(self.type_text(&value));
+            first.extend(scalars(&value));
             inner = bind(&inner, Name::Var(var.id), value);
         }
         texts.extend(instance.statics.iter().map(|(name, value)| format!("{name} = {value}")));
@@ -485,7 +500,20 @@ impl Lowering {
         Rc::make_mut(&mut self.calls).push(frame);
         let value = self.enter(instance, &inner);
         self.calls = outer;
-        value
+        Ok(self.after(&first, value?))
+    }
+
+    /// The value after scalars that are computed whether or not it uses them: they may fail.
+    fn after(&mut self, first: &[ExprId], value: Val) -> Val {
+        match value {
+            Val::Scalar(then) => {
+                Val::Scalar(first.iter().rev().fold(then, |then, first| self.arena.after(*first, then)))
+            }
+            Val::Tuple(parts) => {
+                Val::Tuple(Rc::new(parts.iter().map(|part| self.after(first, part.clone())).collect()))
+            }
+            Val::Size(_) | Val::Tensor(_) => value,
+        }
     }
 
     /// Preconditions, then the body. What does not hold is an error of the first use.

@@ -1,5 +1,5 @@
 //! Certificates of optimizations: the program and the rules are those of the files that are named in
-//! them, as they are now.
+//! them, as they are now, or rules that come with rtv where there are no such files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,6 +10,7 @@ use rtv_proofs::{Checker, Module, Tally, subject};
 use rtv_semantics::diag::Diagnostic;
 
 use crate::ledger::{Books, Filed, For, Limits};
+use crate::optimize::RuleBook;
 use crate::project::Project;
 use crate::second::Second;
 
@@ -24,9 +25,18 @@ pub fn checked(
     second: Option<&mut Second>,
 ) -> Result<Tally, String> {
     let certificate = Certificate::read(text).map_err(|line| format!("line {line} cannot be read"))?;
-    let files = Files::of(&certificate)?;
+    let shipped = RuleBook::shipped();
+    let (own, others): (Vec<&Subject>, Vec<&Subject>) =
+        certificate.rules.iter().partition(|rule| Path::new(&rule.file).exists());
+    let files = Files::of(own.iter().copied().chain([&certificate.source]))?;
     let mut rules = Proved::by(checker);
-    for rule in &certificate.rules {
+    for rule in others {
+        let known = shipped.proved_as(rule);
+        let (module, at) =
+            known.ok_or(format!("no rule `{}` that is proved comes with rtv as it was", rule.name))?;
+        rules.admit(module, at);
+    }
+    for rule in own {
         let (module, at) = files.find(rule)?;
         match files.books.certificate(module, at) {
             Filed::Certificate(_) | Filed::Missing => rules.admit(module, at),
@@ -58,8 +68,7 @@ struct Files {
 }
 
 impl Files {
-    fn of(certificate: &Certificate) -> Result<Files, String> {
-        let subjects = certificate.rules.iter().chain([&certificate.source]);
+    fn of<'s>(subjects: impl Iterator<Item = &'s Subject>) -> Result<Files, String> {
         let named: BTreeSet<PathBuf> = subjects.map(|subject| PathBuf::from(&subject.file)).collect();
         let (project, faults) = Project::load(&named.into_iter().collect::<Vec<_>>());
         if let Some(fault) = faults.iter().find(|fault| fault.is_error()) {
