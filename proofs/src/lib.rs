@@ -49,6 +49,7 @@ pub use content::SOUNDNESS;
 pub use core::{core, operators, program, rule_choices, rule_claim};
 pub use counterexample::{Counterexample, written, written_out};
 pub use dataflow::Step;
+pub use deadline::Deadline;
 pub use decide::BOUNDED;
 pub use expect::Expectation;
 pub use facets::{Cause, Decided, Facets, Special};

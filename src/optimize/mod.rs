@@ -10,10 +10,11 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
 use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
-use rtv_proofs::{Checker, Counterexample};
+use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_runtime::cost::Cost;
 use rtv_runtime::loops::ArrayDecl;
 use rtv_semantics::alpha::alpha_eq;
@@ -185,12 +186,16 @@ impl fmt::Display for Failed {
     }
 }
 
+/// The time for running both on the reference evaluator.
+const COMPARING: Duration = Duration::from_secs(2);
+
 /// Farther apart than rounding in another order makes results of random inputs.
 const FAR: f64 = 1e-2;
 
 /// Times normal numbers, these are what programs ought to bear: large ones, small ones and zeros.
 const FACTORS: [f64; 4] = [60.0, 1.0, 1e-3, 0.0];
 
+const FAR_APART: &str = "floats are far from those of the source with it";
 const OVERFLOWS: &str = "floats overflow with it that do not without";
 
 /// Whether floats of the result overflow, or are no numbers, where those of the source do not.
@@ -244,25 +249,29 @@ pub fn optimize(
                 if !alpha_eq(&operator_form(&found.body, &mut fresh).term, &became.term) {
                     return Err(Failed::Written);
                 }
-                let agreement = compare(function, &found.body, request.upto, request.samples, request.seed)
+                let Request { upto, samples, seed, .. } = *request;
+                let deadline = Deadline::after(Some(COMPARING));
+                let agreement = compare(function, &found.body, upto, samples, seed, &deadline)
                     .map_err(Failed::Differs)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
-                let blamed = match overflows(function, &improved, sizes) {
-                    true => book.to_blame(found.derivation.applications.iter().map(|a| &a.rule)),
-                    false => Vec::new(),
-                };
-                if !blamed.is_empty() {
-                    left_out.extend(blamed.into_iter().map(|rule| (rule, OVERFLOWS.to_string())));
-                    continue;
-                }
                 let apart = match agreement.compared {
                     0 => {
                         beside::apart(function, (&improved, sizes), sizes, 1.0).map(|apart| apart.difference)
                     }
                     _ => None,
                 };
-                if let Some(apart) = apart.filter(|apart| *apart > FAR) {
-                    return Err(Failed::Apart(apart));
+                let is_far = apart.is_some_and(|apart| apart > FAR);
+                if is_far || overflows(function, &improved, sizes) {
+                    let why = if is_far { FAR_APART } else { OVERFLOWS };
+                    let blamed = book.to_blame(found.derivation.applications.iter().map(|a| &a.rule));
+                    if !blamed.is_empty() {
+                        left_out.extend(blamed.into_iter().map(|rule| (rule, why.to_string())));
+                        continue;
+                    }
+                    // With exact rules alone that cannot be.
+                    if let Some(apart) = apart.filter(|_| is_far) {
+                        return Err(Failed::Apart(apart));
+                    }
                 }
                 let steps = steps::of(&found);
                 return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
@@ -302,6 +311,9 @@ fn with_fewest_rules(
     };
     let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
     for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
+        if (request.out_of_time)() {
+            return found;
+        }
         let fewer: Vec<Rule> = rules.iter().filter(|rule| rule.name != name).cloned().collect();
         if as_cheap(&again(&fewer, false)) {
             rules = fewer;

@@ -4,8 +4,8 @@ use crate::folder::{files_below, root};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Lower, Ranks, dtype_variables, has_rank_variables};
 use rtv_grammar::parse;
-use rtv_proofs::Module;
 use rtv_proofs::derived::compare;
+use rtv_proofs::{Deadline, Module};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::derivation::{definition, operator_form, parts, with_parts};
 use rtv_semantics::diag::FileId;
@@ -88,7 +88,7 @@ fn a_function_in_operator_form_has_the_bits_of_the_function() {
             dropping.push(function.name.to_string());
             continue;
         }
-        match compare(function, &form.term, Mode::Exact, 2, 5) {
+        match compare(function, &form.term, Mode::Exact, 2, 5, &Deadline::after(None)) {
             Ok(agreed) => compared += agreed.compared,
             Err(found) => panic!("{}: {found:?}", function.name),
         }
@@ -156,7 +156,7 @@ fn the_body_of_an_operator_has_the_bits_of_its_call() {
             }
             // The call as a program of its own.
             let alone = Function { body: call, ..function.clone() };
-            match compare(&alone, &body.term, Mode::Exact, 1, 9) {
+            match compare(&alone, &body.term, Mode::Exact, 1, 9, &Deadline::after(None)) {
                 Ok(agreed) => compared += agreed.compared,
                 Err(found) => panic!("{}: {found:?}", function.name),
             }

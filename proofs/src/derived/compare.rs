@@ -2,8 +2,10 @@
 
 use super::symbols;
 use crate::counterexample::Counterexample;
+use crate::deadline::Deadline;
 use crate::facets::{Facets, floats_of};
 use crate::refute::{Trial, draw, judge};
+use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::derivation::{in_lets, operator_form};
 use rtv_semantics::program::{Claim, ClaimKind, Function, Mode};
 use rtv_semantics::sample::Sampler;
@@ -24,7 +26,7 @@ pub struct Agreement {
 }
 
 /// Runs a function and what is put in place of its body on random inputs that meet its
-/// preconditions; what the result shares is run once. Up to `reassoc` and `real` both are compared over the reals, and their floats
+/// preconditions, until the time is over; what the result shares is run once. Up to `reassoc` and `real` both are compared over the reals, and their floats
 /// are looked at beside that.
 ///
 /// # Errors
@@ -35,6 +37,7 @@ pub fn compare(
     mode: Mode,
     samples: u64,
     seed: u64,
+    deadline: &Deadline,
 ) -> Result<Agreement, Box<Counterexample>> {
     let mut fresh = Fresh::above([&source.body, result]).and_above(&source.facts);
     let form = operator_form(result, &mut fresh).term;
@@ -58,15 +61,17 @@ pub fn compare(
         if compared >= samples {
             break;
         }
-        let Some(drawn) = draw(&claim, &mut sampler, round / 2) else { continue };
-        match judge(&claim, &drawn) {
-            Trial::Agreed => compared += 1,
-            Trial::Differs(found) => return Err(found),
-            Trial::Rejected | Trial::Silent => {}
+        let run = || draw(&claim, &mut sampler, round / 2).map(|drawn| judge(&claim, &drawn));
+        match deadline.within(run) {
+            Ok(Some(Trial::Agreed)) => compared += 1,
+            Ok(Some(Trial::Differs(found))) => return Err(found),
+            Ok(Some(Trial::Rejected | Trial::Silent) | None) => {}
+            Err(Cancelled) => break,
         }
     }
+    let looked = || Facets { strongest: mode, ..floats_of(&[claim], seed) };
     let floats = match mode {
-        Mode::Reassoc | Mode::Real => Some(Facets { strongest: mode, ..floats_of(&[claim], seed) }),
+        Mode::Reassoc | Mode::Real => deadline.within(looked).ok(),
         Mode::Exact | Mode::Close { .. } => None,
     };
     Ok(Agreement { compared, floats })

@@ -5,6 +5,7 @@ mod known;
 
 use super::{Fault, Place, Proved, Refused, Rules, compare};
 use crate::check::{Checker, Settings, Stage};
+use crate::deadline::Deadline;
 use crate::module::{Module, subject};
 use rtv_grammar::ast::Item;
 use rtv_grammar::lower::dtype_variables;
@@ -21,6 +22,16 @@ use rtv_semantics::term::{Form, Term, Var};
 use rtv_smt::Budget;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+#[test]
+fn a_comparison_ends_with_its_time() {
+    let desk = Desk::new();
+    let source = desk.function("large_product", None);
+    let deadline = Deadline::after(Some(Duration::from_millis(20)));
+    let agreed = compare(&source, &source.body, Mode::Real, u64::MAX / 100, 0, &deadline);
+    assert!(agreed.expect("a program agrees with itself").floats.is_none());
+}
 
 const TEXT: &str = "rtl 1.0
 rule transposed_twice[M, N, T: any](x: T[M, N]) {
@@ -63,6 +74,7 @@ rule log_of_product[*S, T: float](x: T[*S], y: T[*S]) upto real {
 fn twice[M, N](x: f32[M, N]) -> f32[M, N] { return t(t(x)) }
 fn product[A, B, C, D](x: f32[A, B], y: f32[B, C], z: f32[C, D]) -> f32[A, D] { return x @ (y @ z) }
 fn shared[M, N](x: f32[M, N]) -> f32[M, N] { return exp(t(t(x))) + t(t(x)) }
+fn large_product(x: f32[200, 200], y: f32[200, 200]) -> f32[200, 200] { return x @ y @ x @ y @ x }
 fn squared[N](x: f32[N]) -> f32[N] { return square(x) }
 fn spread[N](c: f32[N], x: f32[N], y: f32[N]) -> f32[N] { return c * (x + y) }
 fn spread_at_infinity[N](c: f32[N], x: f32[N]) -> f32[N] { return c * (x + full_like(x, -inf)) }
@@ -225,7 +237,7 @@ impl Hand<'_> {
     /// Accepted, and the result has the values of the source.
     fn accepted(&self, upto: Mode) -> Term {
         let term = self.check(upto).unwrap_or_else(|why| panic!("{}: {why}", self.source.name));
-        let agreed = compare(&self.source, &term, upto, 30, 1);
+        let agreed = compare(&self.source, &term, upto, 30, 1, &Deadline::after(None));
         let agreed = agreed.unwrap_or_else(|found| panic!("{found:?}"));
         assert!(agreed.compared >= 20, "{agreed:?}");
         term
@@ -628,13 +640,13 @@ fn an_input_shows_what_two_programs_differ_in() {
     let desk = Desk::new();
     let source = desk.function("twice", None);
     let Form::Call(_, args) = source.body.form() else { panic!("an operator") };
-    assert!(compare(&source, &args[0], Mode::Exact, 50, 0).is_err());
+    assert!(compare(&source, &args[0], Mode::Exact, 50, 0, &Deadline::after(None)).is_err());
     let product = desk.function("spread", None);
     let (c, x) = (&product.params[0], &product.params[1]);
     let (Input::Value(c, ty), Input::Value(x, _)) = (&c.input, &x.input) else { panic!("values") };
     let _ = x;
     let c = Term::var(c.clone(), ty.clone(), product.body.span());
     for mode in [Mode::Exact, Mode::Reassoc, Mode::Real] {
-        assert!(compare(&product, &c, mode, 50, 0).is_err());
+        assert!(compare(&product, &c, mode, 50, 0, &Deadline::after(None)).is_err());
     }
 }

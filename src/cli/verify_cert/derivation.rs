@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rtv_proofs::derived::{Certificate, Proved, Subject, compare};
-use rtv_proofs::{Checker, Module, Tally, subject};
+use rtv_proofs::{Checker, Deadline, Module, Tally, subject};
 use rtv_semantics::diag::Diagnostic;
 
 use crate::ledger::{Books, Filed, For, Limits};
@@ -55,7 +56,8 @@ pub fn checked(
     let second = second.map(|second| second as _);
     let became = checker.derived(&source, certificate.mode, &derivation, &mut rules, second);
     let became = became.map_err(|refused| refused.to_string())?;
-    match compare(&source, &became.term, certificate.mode, limits.samples, limits.seed) {
+    let deadline = Deadline::after(Some(Duration::from_millis(limits.timeout_ms)));
+    match compare(&source, &became.term, certificate.mode, limits.samples, limits.seed, &deadline) {
         Ok(_) => Ok(became.tally),
         Err(found) => Err(format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))),
     }

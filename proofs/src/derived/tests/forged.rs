@@ -1,6 +1,7 @@
 //! Derivations in which one thing is changed: refused, or the program is still what it became.
 
 use super::{Desk, Hand, Sides, forward};
+use crate::deadline::Deadline;
 use crate::derived::{Fault, compare};
 use rtv_semantics::derivation::{Derivation, Head, Used, Why};
 use rtv_semantics::dtype::DType;
@@ -63,7 +64,7 @@ fn a_changed_derivation_is_refused_or_true() {
             match hand.check(mode) {
                 Ok(term) => {
                     accepted += 1;
-                    let agreed = compare(&hand.source, &term, mode, 8, 3);
+                    let agreed = compare(&hand.source, &term, mode, 8, 3, &Deadline::after(None));
                     assert!(agreed.is_ok(), "{}: {:?}", hand.source.name, hand.derivation);
                 }
                 Err(refused) => *faults.entry(kind(&refused.fault)).or_insert(0) += 1,
