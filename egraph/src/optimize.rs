@@ -6,7 +6,7 @@ use rtv_semantics::derivation::{Derivation, in_lets, operator_form};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
-use rtv_semantics::subst::Fresh;
+use rtv_semantics::subst::{Fresh, lets};
 use rtv_semantics::term::Term;
 use rtv_semantics::types::Type;
 
@@ -46,11 +46,15 @@ pub struct Optimized {
     /// The body of the program that costs least, a `let` for each operation.
     pub body: Term,
     pub derivation: Derivation,
-    /// The operators whose bodies took the place of their calls, by line of the derivation.
-    pub definitions: BTreeMap<usize, String>,
-    /// The costs of the program as it is and as it became; equal where it stays as it is.
+    /// By line of the derivation, the operators whose bodies took the place of their calls, and the literals
+    /// that took that of constants.
+    pub replaced: BTreeMap<usize, String>,
+    /// The costs of the program as it is and as it became; equal where it stays as it is, or became one of
+    /// fewer operations.
     pub before: f64,
     pub after: f64,
+    /// Operations of the program that it became.
+    pub operations: usize,
     pub ended: Ended,
     pub nodes: usize,
     /// The rules that were taken up.
@@ -65,6 +69,13 @@ pub struct Optimized {
     pub wrong: Option<usize>,
     /// Types that a rule would have made one: an error of the rule or of this crate.
     pub clash: Option<(Type, Type)>,
+}
+
+/// Whether one program, by its cost and the number of its operations, is cheaper than another: or as cheap, of
+/// fewer operations.
+pub fn is_cheaper(one: (f64, usize), other: (f64, usize)) -> bool {
+    let margin = 1e-9 * other.0;
+    one.0 < other.0 - margin || (one.0 <= other.0 + margin && one.1 < other.1)
 }
 
 /// The cheapest program that rules make of a function, and why it is equal to it.
@@ -87,25 +98,27 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         Some(priced) => priced,
         None => (f64::INFINITY, in_lets(&source, &mut search.graph.fresh)),
     };
-    let mut best = (before, body, root);
+    let mut best = (before, lets(&body).0.len(), body, root);
     for fusion in FUSIONS {
         let prices = Prices { sizes: settings.sizes, fusion };
         let known: Vec<f64> = search.graph.heads().terms().map(|term| prices.head(term)).collect();
         let found = extract(&mut search.graph, root, &|node: &Node| known[node.head as usize]);
         let term = search.graph.term(found);
-        if let Some((after, body)) = price(&term, &mut search)
-            && after < best.0
-        {
-            best = (after, body, found);
+        let Some((after, body)) = price(&term, &mut search) else { continue };
+        let operations = lets(&body).0.len();
+        if is_cheaper((after, operations), (best.0, best.1)) {
+            best = (after, operations, body, found);
         }
     }
-    let (derivation, definitions) = explain(&mut search, root, best.2);
+    let (after, operations, body, cheapest) = best;
+    let (derivation, replaced) = explain(&mut search, root, cheapest);
     Optimized {
-        body: best.1,
+        body,
         derivation,
-        definitions,
+        replaced,
         before,
-        after: best.0,
+        after,
+        operations,
         ended,
         nodes: search.size(),
         rules: search.rules,

@@ -17,6 +17,7 @@ use rtv_semantics::term::{Form, Fun, Term};
 
 use crate::conditions::{Conditions, Refusal};
 use crate::fingerprint::Fingerprints;
+use crate::fold::Folding;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
@@ -105,6 +106,7 @@ pub struct Search<'a> {
     apart: Apart,
     done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
     defined: HashSet<Id>,
+    folding: Folding,
     /// Where the invariants of the graph are checked.
     fingerprints: Option<Fingerprints>,
     /// The first rule that would have made two terms one that have different values.
@@ -143,6 +145,7 @@ impl<'a> Search<'a> {
             apart: Apart::default(),
             done: HashSet::new(),
             defined: HashSet::new(),
+            folding: Folding::default(),
             fingerprints,
             wrong: None,
             looked_through: Fresh::new(1 << 30),
@@ -193,7 +196,7 @@ impl<'a> Search<'a> {
     pub fn run(&mut self, rules: &mut Rules<'_>) -> Ended {
         for round in 0..self.limits.rounds {
             let before = self.size();
-            let unfolded = self.unfold();
+            let unfolded = self.unfold() | self.folding.fold(&mut self.graph, self.fingerprints.as_mut());
             self.graph.egraph.rebuild();
             self.take_up(rules);
             let mut resting = false;

@@ -44,6 +44,8 @@ pub enum Head {
     Side { application: usize, right: bool, path: Vec<usize> },
     /// In the operator form of the body of the operator that the term at a place calls.
     Body { of: usize, path: Vec<usize> },
+    /// The literal that the term at a place is equal to: see [`constant`](crate::constant::constant).
+    Constant { of: usize },
 }
 
 /// A rule at one choice of everything that is open in it.
@@ -74,6 +76,8 @@ pub enum Why {
     Rule { application: usize, forward: bool },
     /// The left calls an operator, the right is its body.
     Definition,
+    /// The left depends on nothing, the right is the literal that it is equal to.
+    Constant,
     /// They have one head, and equal parts: by a line each, or as they are the same term.
     Parts(Vec<Option<Used>>),
     /// Lines, each of which begins with the term that the one before it ends with.

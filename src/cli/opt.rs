@@ -290,9 +290,12 @@ impl Opt {
             lines.push(format!("{}: no rule makes it cheaper{at}", function.name));
             lines.extend(nearest(found));
         } else {
-            let percent = 100.0 * (found.after - found.before) / found.before;
-            let upto = self.upto.mode();
-            lines.push(format!("{}: cost {percent:+.1} %{at}, equal up to {upto}", function.name));
+            let cost = match 100.0 * (found.after - found.before) / found.before {
+                percent if percent > -1e-6 => "as cheap, of fewer operations".to_string(),
+                percent if percent > -0.05 => format!("cost {percent:+.6} %"),
+                percent => format!("cost {percent:+.1} %"),
+            };
+            lines.push(format!("{}: {cost}{at}, equal up to {}", function.name, self.upto.mode()));
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
@@ -317,6 +320,7 @@ impl Opt {
                     StepRow { rule: &rule.name, place: Some(&rule.place), direction }
                 }
                 By::Definition(name) => StepRow { rule: name, place: None, direction },
+                By::Constant(_) => StepRow { rule: "constant", place: None, direction },
             }
         };
         Row {
@@ -384,6 +388,8 @@ fn step_text(step: &Step, found: &Optimized, book: &RuleBook) -> String {
     match &step.by {
         By::Definition(name) if step.forward => format!("`{name}` by its definition"),
         By::Definition(name) => format!("what `{name}` is by its definition"),
+        By::Constant(literal) if step.forward => format!("a constant is {literal}"),
+        By::Constant(literal) => format!("{literal} as a constant is computed"),
         By::Rule(rule) => {
             let rule = &found.rules[*rule];
             let statement = book.statement(&rule.name).unwrap_or_default();

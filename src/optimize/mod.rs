@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings};
+use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_runtime::cost::Cost;
@@ -309,7 +309,10 @@ fn with_fewest_rules(
         let mut given = rules.to_vec();
         search(function, &mut |_| std::mem::take(&mut given), sizes, request, checker, short)
     };
-    let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
+    let as_cheap = |again: &Optimized| {
+        let [cheapest, again_so] = [&found, again].map(|found| (found.after, found.operations));
+        !is_cheaper(cheapest, again_so) && again.wrong.is_none()
+    };
     for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
         if (request.out_of_time)() {
             return found;
@@ -323,9 +326,9 @@ fn with_fewest_rules(
     if found.wrong.is_some() || found.clash.is_some() || !as_cheap(&last) {
         return found;
     }
-    let Optimized { body, derivation, definitions, after, .. } = last;
+    let Optimized { body, derivation, replaced, after, operations, .. } = last;
     // The steps name rules by their places in the first search.
-    Optimized { body, derivation, definitions, after, ..found }
+    Optimized { body, derivation, replaced, after, operations, ..found }
 }
 
 fn search(

@@ -19,6 +19,8 @@ pub enum By {
     Rule(usize),
     /// The operator of this name.
     Definition(String),
+    /// A constant is this literal.
+    Constant(String),
 }
 
 /// The steps in the order in which the program is rewritten; what is rewritten at several places alike, once.
@@ -53,8 +55,12 @@ impl Walk<'_> {
                 }
             }
             Why::Definition => {
-                let name = self.found.definitions.get(&line).cloned().unwrap_or_default();
+                let name = self.found.replaced.get(&line).cloned().unwrap_or_default();
                 self.steps.push(Step { by: By::Definition(name), forward });
+            }
+            Why::Constant => {
+                let by = self.found.replaced.get(&line).cloned().map(By::Constant);
+                self.steps.extend(by.map(|by| Step { by, forward }));
             }
             Why::Parts(lines) => lines.iter().flatten().for_each(|used| self.line(inner(used))),
             Why::Chain(lines) if forward => lines.iter().for_each(|used| self.line(inner(used))),

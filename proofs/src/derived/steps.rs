@@ -4,6 +4,7 @@ use super::nodes::Nodes;
 use super::values::{Known, Look};
 use super::{Fault, Place, Refused, Rules, symbols};
 use crate::recheck::{Leaves, Sizes};
+use rtv_semantics::constant::{constant, is_literal};
 use rtv_semantics::defined::definedness;
 use rtv_semantics::derivation::{Built, Derivation, Head, Line, Used, Why, definition, operator_form};
 use rtv_semantics::entail::Cond;
@@ -18,6 +19,9 @@ use std::collections::{BTreeSet, HashMap};
 const MAX_TERMS: usize = 200_000;
 const MAX_APPLICATIONS: usize = 50_000;
 const MAX_LINES: usize = 200_000;
+
+/// The path to a term itself.
+const WHOLE: Vec<usize> = Vec::new();
 
 /// A derivation and what was found of it so far.
 pub struct Check<'c, 's> {
@@ -133,6 +137,10 @@ impl<'c, 's> Check<'c, 's> {
                 let of = self.term(*of).map_err(here)?;
                 (self.body(of).map_err(here)?, path)
             }
+            Head::Constant { of } => {
+                let of = self.term(*of).map_err(here)?;
+                (self.constant(of).map_err(here)?, &WHOLE)
+            }
         };
         let like = self.nodes.along(from, path).ok_or(here(Fault::Path))?;
         let parts: Result<Vec<usize>, Fault> = parts.iter().map(|part| self.term(*part)).collect();
@@ -166,6 +174,16 @@ impl<'c, 's> Check<'c, 's> {
         Ok(body)
     }
 
+    /// The literal that a node is equal to.
+    fn constant(&mut self, of: usize) -> Result<usize, Fault> {
+        let parts = self.nodes.node(of).parts.clone();
+        if !parts.into_iter().all(|part| is_literal(&self.nodes.head(part).term)) {
+            return Err(Fault::Constant);
+        }
+        let literal = constant(&self.nodes.term(of, &mut self.fresh)).ok_or(Fault::Constant)?;
+        self.nodes.enter(&literal, &HashMap::new())
+    }
+
     fn line(&mut self, at: usize, line: &Line) -> Result<(), Fault> {
         let (left, right) = (self.term(line.left)?, self.term(line.right)?);
         match &line.why {
@@ -180,6 +198,10 @@ impl<'c, 's> Check<'c, 's> {
             Why::Definition => match self.body(left)? == right {
                 true => Ok(()),
                 false => Err(Fault::NotTheBody),
+            },
+            Why::Constant => match self.constant(left)? == right {
+                true => Ok(()),
+                false => Err(Fault::NotTheConstant),
             },
             Why::Parts(used) => {
                 let (a, b) = (self.nodes.node(left), self.nodes.node(right));
