@@ -1,10 +1,10 @@
 //! Constants: scalars that depend on nothing, as the literals they are.
 
+use crate::dtype::DType;
 use crate::eval::{Env, Limits, eval};
 use crate::scalar::{Domain, Value};
 use crate::subst::{free_syms, free_vars};
 use crate::term::{Form, Lit, Term};
-use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 /// Work on one constant.
@@ -23,7 +23,7 @@ pub fn constant(term: &Term) -> Option<Term> {
     let lit = match rounded {
         Value::Bool(b) => Lit::Bool(b),
         Value::Int(i) => Lit::Int(i.into()),
-        Value::Float(x) => float(x)?,
+        Value::Float(x) => float(x, ty.dtype)?,
         Value::Exact(_) | Value::Field(_) => return None,
     };
     let found = Term::lit(lit, ty.dtype, term.span());
@@ -37,12 +37,12 @@ fn value(term: &Term, domain: Domain) -> Option<Value> {
 }
 
 /// A number as it is written shortest.
-fn float(x: f64) -> Option<Lit> {
+fn float(x: f64, dtype: DType) -> Option<Lit> {
     let whole = x.to_i64().filter(|whole| *whole as f64 == x);
     match whole {
         _ if !x.is_finite() => None,
         Some(0) if x.is_sign_negative() => None,
-        Some(whole) => Some(Lit::Int(BigInt::from(whole))),
+        Some(whole) => Lit::integer(whole, dtype),
         None => Some(Lit::Decimal(x.to_string().into())),
     }
 }
@@ -56,7 +56,6 @@ pub fn is_literal(term: &Term) -> bool {
 mod tests {
     use super::*;
     use crate::diag::Span;
-    use crate::dtype::DType;
     use crate::scalar::Scalar;
     use crate::term::Var;
 
