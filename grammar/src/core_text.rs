@@ -55,6 +55,11 @@ fn written(f: &Function, mut body: Body) -> String {
     format!("{head}{requires}\n{{\n{}  return {result}\n}}\n", body.lines)
 }
 
+/// A term in operator form as one expression; `…` stands for what is more than so many operations deep.
+pub fn phrase(term: &Term, depth: usize) -> String {
+    Body::default().phrase(term, depth)
+}
+
 /// The two sides of a claim as functions `NAME_left` and `NAME_right`.
 pub fn claim(c: &Claim) -> String {
     let side = |suffix: &str, term: &Term| {
@@ -150,6 +155,31 @@ impl Body {
             self.names.insert(v.clone(), name);
         }
         body
+    }
+
+    fn phrase(&mut self, term: &Term, depth: usize) -> String {
+        match (term.form(), depth.checked_sub(1)) {
+            (Form::Var(_) | Form::Lit(_) | Form::Size(_), _) => self.inline(term),
+            (_, None) => "…".into(),
+            (Form::Let(..), Some(left)) => {
+                let (chain, body) = lets(term);
+                for (v, value) in chain {
+                    let phrase = self.phrase(value, left);
+                    self.names.insert(v.clone(), phrase);
+                }
+                self.inline(body)
+            }
+            (Form::Call(Fun::Op(instance), args), Some(left)) => {
+                let args: Vec<String> = args.iter().map(|arg| self.phrase(arg, left)).collect();
+                call_text(instance, &args, self.naming)
+            }
+            (Form::Call(Fun::Item(k), args), Some(left)) => format!("{}[{k}]", self.phrase(&args[0], left)),
+            (Form::Tuple(parts), Some(left)) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.phrase(part, left)).collect();
+                format!("({})", parts.join(", "))
+            }
+            _ => self.inline(term),
+        }
     }
 
     fn name(&self, v: &Var) -> String {

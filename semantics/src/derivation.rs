@@ -91,6 +91,29 @@ pub struct Used {
     pub forward: bool,
 }
 
+impl Derivation {
+    /// The lines that rewrite anything, in the order in which the program is rewritten, each as it is
+    /// read: what is rewritten at several places alike, once.
+    pub fn rewriting(&self) -> Vec<Used> {
+        let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
+        let last = self.lines.len().checked_sub(1);
+        let mut open: Vec<Used> = last.map(|line| Used { line, forward: true }).into_iter().collect();
+        while let Some(used) = open.pop() {
+            if !seen.insert((used.line, used.forward)) {
+                continue;
+            }
+            let inner = |inner: &Used| Used { line: inner.line, forward: inner.forward == used.forward };
+            match &self.lines[used.line].why {
+                Why::Rule { .. } | Why::Definition | Why::Constant => order.push(used),
+                Why::Parts(lines) => open.extend(lines.iter().flatten().rev().map(inner)),
+                Why::Chain(lines) if used.forward => open.extend(lines.iter().rev().map(inner)),
+                Why::Chain(lines) => open.extend(lines.iter().map(inner)),
+            }
+        }
+        order
+    }
+}
+
 /// A term in operator form, and whether a value that it does not depend on was left out: that one's
 /// errors are gone then.
 #[derive(Clone, Debug)]

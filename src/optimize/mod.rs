@@ -30,7 +30,7 @@ use rtv_semantics::types::Type;
 pub use beside::ratio;
 pub use dot::dot;
 pub use random::Optimizing;
-pub use rules::{RuleBook, Standing, Stated, Wanted};
+pub use rules::{RuleBook, Standing, Stated, Wanted, statement};
 pub use steps::{By, Step};
 pub use text::text;
 

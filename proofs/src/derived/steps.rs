@@ -1,6 +1,8 @@
 //! Going through terms and lines.
 
+use super::applied::Applied;
 use super::nodes::Nodes;
+use super::told::Told;
 use super::values::{Known, Look};
 use super::{Fault, Place, Refused, Rules, symbols};
 use crate::recheck::{Leaves, Sizes};
@@ -34,8 +36,8 @@ pub struct Check<'c, 's> {
     pub fresh: Fresh,
     /// The node of each term that was built.
     pub terms: Vec<usize>,
-    /// The nodes of the sides of applications that were looked at.
-    pub sides: HashMap<usize, [usize; 2]>,
+    /// The applications that were looked at, with the nodes of their sides.
+    pub applied: HashMap<usize, ([usize; 2], Applied)>,
     leaves: &'c mut Leaves<'s>,
     sizes: Sizes,
     /// The operator form of the source.
@@ -81,7 +83,7 @@ impl<'c, 's> Check<'c, 's> {
             symbols,
             nodes: Nodes::default(),
             terms: Vec::new(),
-            sides: HashMap::new(),
+            applied: HashMap::new(),
             leaves,
             sizes: Sizes::default(),
             root: 0,
@@ -100,6 +102,19 @@ impl<'c, 's> Check<'c, 's> {
 
     /// The term that the source became.
     pub fn became(mut self) -> Result<Term, Refused> {
+        let last = self.through()?;
+        Ok(self.nodes.term(last, &mut self.fresh))
+    }
+
+    /// The steps of a derivation that is accepted.
+    pub fn told(mut self) -> Result<Vec<Told>, Refused> {
+        self.through()?;
+        let steps = self.derivation.rewriting();
+        Ok(steps.into_iter().map(|used| self.step(used)).collect())
+    }
+
+    /// Goes through all of it; the node that the source became.
+    fn through(&mut self) -> Result<usize, Refused> {
         for (at, built) in self.derivation.terms.iter().enumerate() {
             let node = self
                 .built(built)
@@ -118,7 +133,7 @@ impl<'c, 's> Check<'c, 's> {
         if self.terms[last.left] != self.root {
             return Err(Refused { at: Place::Whole, fault: Fault::NotTheSource });
         }
-        Ok(self.nodes.term(self.terms[last.right], &mut self.fresh))
+        Ok(self.terms[last.right])
     }
 
     /// The node of a term; a fault may be that of an application.
@@ -145,6 +160,11 @@ impl<'c, 's> Check<'c, 's> {
         let like = self.nodes.along(from, path).ok_or(here(Fault::Path))?;
         let parts: Result<Vec<usize>, Fault> = parts.iter().map(|part| self.term(*part)).collect();
         self.nodes.with_head_of(like, parts.map_err(here)?).map_err(here)
+    }
+
+    /// A term that was built.
+    pub fn node_term(&mut self, at: usize) -> Term {
+        self.nodes.term(self.terms[at], &mut self.fresh)
     }
 
     /// The node of a term that was built.
