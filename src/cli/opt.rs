@@ -137,7 +137,8 @@ impl Opt {
             Ok(chosen) => chosen,
             Err(fault) => return vec![fault],
         };
-        let (book, mut found) = (self.book(reporter), Vec::new());
+        let Some(book) = self.book(reporter) else { return Vec::new() };
+        let mut found = Vec::new();
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
         let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
@@ -172,16 +173,17 @@ impl Opt {
         }
     }
 
-    fn book(&self, reporter: &mut Reporter) -> RuleBook {
+    /// The rules; nothing where those that are asked for cannot be read.
+    fn book(&self, reporter: &mut Reporter) -> Option<RuleBook> {
         if self.rules.is_empty() {
-            return RuleBook::shipped();
+            return Some(RuleBook::shipped());
         }
         let (book, project, faults) = RuleBook::of(&self.rules);
         faults.iter().for_each(|fault| reporter.diagnostic(&project.sources, fault));
         for (stated, standing) in book.not_proved() {
             reporter.text(&format!("# not used: {}  {}  {standing}", stated.name, stated.place));
         }
-        book
+        (!faults.iter().any(Diagnostic::is_error)).then_some(book)
     }
 
     fn function(
