@@ -193,6 +193,14 @@ impl Pattern {
         Pattern::Head(heads.intern(term), parts)
     }
 
+    /// How far it reaches below the class at which it stands.
+    pub fn depth(&self) -> usize {
+        match self {
+            Pattern::Param(_) => 0,
+            Pattern::Head(_, parts) => 1 + parts.iter().map(Pattern::depth).max().unwrap_or(0),
+        }
+    }
+
     fn heads(&self) -> usize {
         match self {
             Pattern::Param(_) => 0,

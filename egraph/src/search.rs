@@ -11,12 +11,14 @@ use std::sync::Arc;
 
 use egg::Id;
 use rtv_semantics::derivation::{definition, parts};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Form, Fun, Term};
 
 use crate::conditions::{Conditions, Refusal};
 use crate::fingerprint::Fingerprints;
+use crate::found::Found;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
@@ -89,8 +91,17 @@ struct Searched {
 /// What was refused, and how often, by rule and reason.
 pub type Refused = BTreeMap<usize, (Refusal, u64)>;
 
-/// Gives the rules that may stand where these operators are applied, each once.
-pub type Rules<'a> = dyn FnMut(&BTreeSet<String>) -> Vec<Rule> + 'a;
+/// What a graph is made of.
+#[derive(Default, Debug)]
+pub struct Present {
+    /// The names of the operators that are applied.
+    pub operators: BTreeSet<String>,
+    /// The dtypes and numbers of axes of its tensors.
+    pub kinds: BTreeSet<(DType, usize)>,
+}
+
+/// Gives the rules, at the choices of dtypes and ranks, that may stand in a graph of such terms, each once.
+pub type Rules<'a> = dyn FnMut(&Present) -> Vec<Rule> + 'a;
 
 pub struct Search<'a> {
     pub graph: Graph,
@@ -103,6 +114,7 @@ pub struct Search<'a> {
     pub unusable: BTreeMap<usize, Unusable>,
     searched: Vec<Searched>,
     apart: Apart,
+    found: Found,
     done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
     defined: HashSet<Id>,
     /// Where the invariants of the graph are checked.
@@ -141,6 +153,7 @@ impl<'a> Search<'a> {
             unusable: BTreeMap::new(),
             searched: Vec::new(),
             apart: Apart::default(),
+            found: Found::default(),
             done: HashSet::new(),
             defined: HashSet::new(),
             fingerprints,
@@ -153,15 +166,23 @@ impl<'a> Search<'a> {
 
     /// Takes up the rules for what is in the graph by now.
     fn take_up(&mut self, rules: &mut Rules<'_>) {
-        let mut operators = BTreeSet::new();
-        for node in self.graph.egraph.nodes() {
-            if let Form::Call(Fun::Op(instance), _) = self.graph.heads().get(node.head).term.form() {
-                operators.insert(instance.name.to_string());
+        let mut present = Present::default();
+        let in_graph: BTreeSet<HeadId> = self.graph.egraph.nodes().iter().map(|node| node.head).collect();
+        for head in in_graph {
+            let term = &self.graph.heads().get(head).term;
+            if let Form::Call(Fun::Op(instance), _) = term.form() {
+                present.operators.insert(instance.name.to_string());
             }
+            present.kinds.extend(term.tensor_type().map(|t| (t.dtype, t.shape.len())));
         }
-        for rule in rules(&operators) {
-            self.compile(self.rules.len(), &rule);
-            self.rules.push(rule);
+        for rule in rules(&present) {
+            let known = self.rules.iter().position(|known| known.name == rule.name);
+            let at = known.unwrap_or(self.rules.len());
+            self.compile(at, &rule);
+            match known {
+                Some(at) => self.rules[at].claims.extend(rule.claims),
+                None => self.rules.push(rule),
+            }
         }
     }
 
@@ -195,6 +216,7 @@ impl<'a> Search<'a> {
             let before = self.size();
             let unfolded = self.unfold();
             self.graph.egraph.rebuild();
+            self.found.new_round();
             self.take_up(rules);
             let mut resting = false;
             let mut found = Vec::new();
@@ -238,6 +260,7 @@ impl<'a> Search<'a> {
         self.graph.egraph.nodes().len()
     }
 
+    /// Where a side stands, but for what was told in an earlier round.
     fn matches(&mut self, at: usize, round: usize) -> Vec<Match> {
         let Searched { instance, from, .. } = &self.searched[at];
         let Pattern::Head(head, _) = &instance.sides[*from].pattern else { return Vec::new() };
@@ -246,19 +269,19 @@ impl<'a> Search<'a> {
         classes.sort_unstable();
         let graph = &self.graph;
         let mut matcher = Matcher { graph, apart: &mut self.apart, instance, budget: MATCHES };
-        let found: Vec<Match> = classes.into_iter().flat_map(|class| matcher.at(*from, class)).collect();
+        let count = self.found.look(at, *from, &classes, &mut matcher);
         let cut_short = matcher.budget == 0;
         let searched = &mut self.searched[at];
         if cut_short {
             // Not all of it was seen: the search is not at its end.
             searched.rests_until = round + 1;
         }
-        if found.len() > MANY << searched.rested {
+        if count > MANY << searched.rested {
             searched.rested += 1;
             searched.rests_until = round + (REST << searched.rested);
             return Vec::new();
         }
-        found
+        self.found.take(at, &classes)
     }
 
     /// Whether the match told anything new.

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtv_egraph::Rule;
+use rtv_egraph::{Present, Rule};
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Ranks};
 use rtv_grammar::print::print_expr;
 use rtv_proofs::derived::{Proved, Subject};
-use rtv_proofs::{Checker, Module, rule_choices, rule_claim, subject, surely_applied};
+use rtv_proofs::{Checker, Module, kinds_taken, rule_choices, rule_claim, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
@@ -55,6 +56,12 @@ pub struct Stated {
 }
 
 impl Stated {
+    /// Whether it holds in a mode, as far as the ledger says its own.
+    fn is_within(&self, upto: Mode) -> bool {
+        let weaker = |mode: &Mode| strength(*mode) > strength(upto);
+        ![Mode::Reassoc, Mode::Real].iter().filter(|mode| weaker(mode)).any(|mode| mode.name() == self.mode)
+    }
+
     /// Whether all that one side surely applies is among these operators.
     fn may_stand(&self, operators: &BTreeSet<String>) -> bool {
         let [left, right] = &self.surely;
@@ -223,49 +230,69 @@ impl RuleBook {
         (&self.files[stated.file], stated.at)
     }
 
-    /// Gives the proved rules within a mode that may stand where operators are applied, each once; none of those
-    /// that are fragile.
-    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
-        let usable = |stated: &&Stated| stated.standing == Standing::Proved && !stated.fragile;
-        let mut open: Vec<&Stated> = self.stated.iter().filter(usable).collect();
-        move |operators| {
-            let (now, later): (Vec<&Stated>, Vec<&Stated>) =
-                open.iter().partition(|stated| stated.may_stand(operators));
-            open = later;
-            self.elaborated(&now, wanted)
+    /// Gives the proved rules within a mode that may stand in a graph, at the choices of dtypes and ranks at which
+    /// they may, each once; none of those that are fragile.
+    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&Present) -> Vec<Rule> + 'b {
+        let usable = |stated: &&Stated| {
+            stated.standing == Standing::Proved && !stated.fragile && stated.is_within(wanted.upto)
+        };
+        let mut open: Vec<(&Stated, Option<Vec<Choice>>)> =
+            self.stated.iter().filter(usable).map(|stated| (stated, None)).collect();
+        move |present| {
+            let mut now = Vec::new();
+            open.retain_mut(|(stated, choices)| {
+                if !stated.may_stand(&present.operators) {
+                    return true;
+                }
+                let (module, at) = self.item(stated);
+                let choices =
+                    choices.get_or_insert_with(|| rule_choices(module, at, &wanted.dtypes, wanted.rank));
+                let may_stand =
+                    |choice: &mut Choice| kinds_taken(module, at, choice).is_subset(&present.kinds);
+                let given: Vec<Choice> = choices.extract_if(.., may_stand).collect();
+                if !given.is_empty() {
+                    now.push((*stated, given));
+                }
+                !choices.is_empty()
+            });
+            self.elaborated(&now, wanted.upto)
         }
     }
 
-    /// The rules, elaborated on two threads.
-    fn elaborated(&self, stated: &[&Stated], wanted: &Wanted) -> Vec<Rule> {
-        let (some, others) = stated.split_at(stated.len() / 2);
-        let all = |part: &[&Stated]| part.iter().filter_map(|s| self.rule(s, wanted)).collect::<Vec<_>>();
-        std::thread::scope(|scope| {
+    /// The rules at choices, elaborated on two threads.
+    fn elaborated(&self, given: &[(&Stated, Vec<Choice>)], upto: Mode) -> Vec<Rule> {
+        let next = AtomicUsize::new(0);
+        let some = || {
+            let next = || {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                given.get(place).map(|given| (place, given))
+            };
+            let rule = |(place, (stated, choices)): (usize, &(&Stated, Vec<Choice>))| {
+                (place, self.rule(stated, choices, upto))
+            };
+            std::iter::from_fn(next).map(rule).collect()
+        };
+        let mut all: Vec<(usize, Option<Rule>)> = std::thread::scope(|scope| {
             let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let first = builder.spawn_scoped(scope, || all(some));
-            let mut second = all(others);
-            match first.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(mut first)) => {
-                    first.append(&mut second);
-                    first
-                }
+            let other = builder.spawn_scoped(scope, some);
+            let mut own: Vec<_> = some();
+            // Without another thread this one has done it all.
+            match other.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(mut others)) => own.append(&mut others),
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(_) => {
-                    let mut first = all(some);
-                    first.append(&mut second);
-                    first
-                }
+                Err(_) => {}
             }
-        })
+            own
+        });
+        all.sort_by_key(|(place, _)| *place);
+        all.into_iter().filter_map(|(_, rule)| rule).collect()
     }
 
-    fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
-        let (module, at) = self.item(stated);
-        let choices = rule_choices(module, at, &wanted.dtypes, wanted.rank);
+    fn rule(&self, stated: &Stated, choices: &[Choice], upto: Mode) -> Option<Rule> {
         let claims: Vec<Arc<Claim>> =
             choices.iter().filter_map(|choice| self.claim(stated, choice)).collect();
         let mode = claims.first()?.mode;
-        let within = strength(mode)? <= strength(wanted.upto)?;
+        let within = strength(mode)? <= strength(upto)?;
         let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
         within.then_some(Rule { name, place, mode, claims })
     }
