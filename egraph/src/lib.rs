@@ -27,5 +27,5 @@ mod work;
 
 pub use conditions::Refusal;
 pub use optimize::{Optimized, Settings, optimize};
-pub use rule::{Rule, Unusable};
+pub use rule::{Prepared, Rule, Unusable};
 pub use search::{Ended, Limits, Present, Rules};

@@ -188,13 +188,12 @@ impl<'a> Search<'a> {
 
     fn compile(&mut self, at: usize, rule: &Rule) {
         for claim in &rule.claims {
-            let Graph { egraph, fresh, .. } = &mut self.graph;
-            match Instance::new(at, claim, &mut egraph.analysis.heads, fresh) {
+            match Instance::new(at, claim, &mut self.graph.egraph.analysis.heads) {
                 Err(why) => drop(self.unusable.insert(at, why)),
                 Ok(instance) => {
                     let instance = Arc::new(instance);
                     // From right to left only what is an equation.
-                    let sides = if claim.directed { 0..1 } else { 0..2 };
+                    let sides = if claim.claim.directed { 0..1 } else { 0..2 };
                     for from in sides.filter(|from| instance.determines(*from)) {
                         if instance.growth(from) > 0 && instance.is_plain(from) {
                             continue;
@@ -289,7 +288,7 @@ impl<'a> Search<'a> {
         let Searched { instance, from, .. } = &self.searched[at];
         let (instance, from) = (instance.clone(), *from);
         let sizes: Option<Vec<Size>> =
-            instance.syms.iter().map(|sym| found.sizes.get(sym).cloned()).collect();
+            instance.of.syms.iter().map(|sym| found.sizes.get(sym).cloned()).collect();
         let values: Option<Vec<Id>> =
             found.values.iter().map(|value| value.map(|id| self.graph.egraph.find(id))).collect();
         let (Some(sizes), Some(values)) = (sizes, values) else { return false };
@@ -307,7 +306,7 @@ impl<'a> Search<'a> {
         let applied = Applied { instance: instance.clone(), sizes: sizes.clone(), values: values.clone() };
         self.applications.push(applied);
         let root = Root::Side { application, right: from == 0 };
-        let subst = instance.syms.iter().zip(&sizes);
+        let subst = instance.of.syms.iter().zip(&sizes);
         let subst = subst.fold(Subst::new(), |s, (sym, size)| s.with_size(sym, size.clone()));
         let mut writer = Writer {
             graph: &mut self.graph,

@@ -1,11 +1,11 @@
 //! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtv_egraph::{Present, Rule};
+use rtv_egraph::{Prepared, Present, Rule};
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Ranks};
 use rtv_grammar::print::print_expr;
@@ -13,7 +13,8 @@ use rtv_proofs::derived::{Proved, Subject};
 use rtv_proofs::{Checker, Module, kinds_taken, rule_choices, rule_claim, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::{Claim, ClaimKind, Mode};
+use rtv_semantics::guess::{Guessing, Remembering};
+use rtv_semantics::program::{ClaimKind, Mode};
 
 use crate::cli::STACK_BYTES;
 use crate::ledger::{Book, Books, For, Line};
@@ -31,8 +32,12 @@ const EXPONENTIAL: [&str; 8] =
 pub struct RuleBook {
     files: Vec<Module>,
     stated: Vec<Stated>,
+    /// The names of what is stated.
+    names: HashSet<String>,
     /// What was elaborated so far, by file and place in it.
-    elaborated: Mutex<HashMap<At, Option<Arc<Claim>>>>,
+    elaborated: Mutex<HashMap<At, Option<Arc<Prepared>>>>,
+    /// Of elaboration.
+    engine: Remembering<Guessing>,
 }
 
 /// A rule by file and place in it, at a choice of dtypes and ranks.
@@ -107,14 +112,16 @@ impl RuleBook {
     /// # Panics
     /// If one of their files does not parse: a test has looked at them.
     pub fn shipped() -> RuleBook {
-        let mut book = RuleBook::default();
-        for (path, text, ledger) in SHIPPED {
+        let files = on_two_threads(SHIPPED, |(path, text, ledger)| {
             let (known, _) = Book::read(ledger);
             let file = FileId(0);
             let (module, faults) = Module::new(file, rtv_grammar::parse(file, text));
             assert!(!faults.iter().any(Diagnostic::is_error), "{path}: {faults:?}");
-            book.add(module, path, text, Some(&known));
-        }
+            let stated = all_stated(&module, path, text, Some(&known));
+            (module, stated)
+        });
+        let mut book = RuleBook::default();
+        files.into_iter().for_each(|(module, stated)| book.add(module, stated));
         book
     }
 
@@ -133,31 +140,19 @@ impl RuleBook {
             faults.extend(names);
             let path = unit.path.display().to_string();
             let known = books.book(module.file);
-            book.add(module, &path, &text, known);
+            let stated = all_stated(&module, &path, &text, known);
+            book.add(module, stated);
         }
         (book, project, faults)
     }
 
-    fn add(&mut self, module: Module, path: &str, text: &str, known: Option<&Book>) {
+    /// Takes up what a file states.
+    fn add(&mut self, module: Module, stated: Vec<Stated>) {
         let file = self.files.len();
-        for (at, item) in module.items.iter().enumerate() {
-            let Some((name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp)))) = subject(item) else {
-                continue;
-            };
-            let before = &text[..(item.span.lo as usize).min(text.len())];
-            let place = format!("{path}:{}", before.matches('\n').count() + 1);
-            let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
-            let line = line.filter(|line| line.key == module.content_key(at));
-            let standing = match line {
-                _ if self.stated.iter().any(|other| other.name == name) => Standing::NameTaken,
-                Some(line) if line.is_proved() => Standing::Proved,
-                Some(line) => Standing::Not(line.verdict_word().to_string()),
-                None => Standing::NotInLedger,
-            };
-            let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
-            let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
-            let surely = surely_applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, mode, fragile, standing, surely, both_ways });
+        for stated in stated {
+            let is_first = self.names.insert(stated.name.clone());
+            let standing = if is_first { stated.standing } else { Standing::NameTaken };
+            self.stated.push(Stated { file, standing, ..stated });
         }
         self.files.push(module);
     }
@@ -259,39 +254,16 @@ impl RuleBook {
         }
     }
 
-    /// The rules at choices, elaborated on two threads.
+    /// The rules at choices.
     fn elaborated(&self, given: &[(&Stated, Vec<Choice>)], upto: Mode) -> Vec<Rule> {
-        let next = AtomicUsize::new(0);
-        let some = || {
-            let next = || {
-                let place = next.fetch_add(1, Ordering::Relaxed);
-                given.get(place).map(|given| (place, given))
-            };
-            let rule = |(place, (stated, choices)): (usize, &(&Stated, Vec<Choice>))| {
-                (place, self.rule(stated, choices, upto))
-            };
-            std::iter::from_fn(next).map(rule).collect()
-        };
-        let mut all: Vec<(usize, Option<Rule>)> = std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let other = builder.spawn_scoped(scope, some);
-            let mut own: Vec<_> = some();
-            // Without another thread this one has done it all.
-            match other.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(mut others)) => own.append(&mut others),
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(_) => {}
-            }
-            own
-        });
-        all.sort_by_key(|(place, _)| *place);
-        all.into_iter().filter_map(|(_, rule)| rule).collect()
+        let rules = on_two_threads(given, |(stated, choices)| self.rule(stated, choices, upto));
+        rules.into_iter().flatten().collect()
     }
 
     fn rule(&self, stated: &Stated, choices: &[Choice], upto: Mode) -> Option<Rule> {
-        let claims: Vec<Arc<Claim>> =
+        let claims: Vec<Arc<Prepared>> =
             choices.iter().filter_map(|choice| self.claim(stated, choice)).collect();
-        let mode = claims.first()?.mode;
+        let mode = claims.first()?.claim.mode;
         let within = strength(mode)? <= strength(upto)?;
         let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
         within.then_some(Rule { name, place, mode, claims })
@@ -300,17 +272,65 @@ impl RuleBook {
 
 impl RuleBook {
     /// The claim of a rule at a choice, elaborated once.
-    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Claim>> {
+    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Prepared>> {
         let key = (stated.file, stated.at, choice.dtypes.clone(), choice.ranks);
         let known = || self.elaborated.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(claim) = known().get(&key) {
             return claim.clone();
         }
         let (module, at) = self.item(stated);
-        let claim = rule_claim(module, at, choice);
+        let claim = rule_claim(module, at, choice, &self.engine);
+        let claim = claim.map(|claim| Arc::new(Prepared::new(claim)));
         known().insert(key, claim.clone());
         claim
     }
+}
+
+/// The rules that a module states, by what a ledger knows of them: those of one file, whatever others state.
+fn all_stated(module: &Module, path: &str, text: &str, known: Option<&Book>) -> Vec<Stated> {
+    let stated = |(at, item): (usize, &Item)| {
+        let (name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp))) = subject(item)? else { return None };
+        let before = &text[..(item.span.lo as usize).min(text.len())];
+        let place = format!("{path}:{}", before.matches('\n').count() + 1);
+        let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
+        let line = line.filter(|line| line.key == module.content_key(at));
+        let standing = match line {
+            Some(line) if line.is_proved() => Standing::Proved,
+            Some(line) => Standing::Not(line.verdict_word().to_string()),
+            None => Standing::NotInLedger,
+        };
+        let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
+        let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
+        let surely = surely_applied(module, at);
+        Some(Stated { file: 0, at, name, place, mode, fragile, standing, surely, both_ways })
+    };
+    module.items.iter().enumerate().filter_map(stated).collect()
+}
+
+/// What a function makes of each, in their order.
+fn on_two_threads<T: Sync, R: Send>(all: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let next = || {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            all.get(place).map(|one| (place, each(one)))
+        };
+        std::iter::from_fn(next).collect::<Vec<_>>()
+    };
+    let mut made = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let other = builder.spawn_scoped(scope, some);
+        let mut own = some();
+        // Where no other thread could be had, this one has done all.
+        match other.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(mut others)) => own.append(&mut others),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => {}
+        }
+        own
+    });
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Modes by what they let differ; nothing for those that are only tested.
