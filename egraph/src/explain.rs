@@ -190,7 +190,7 @@ impl Telling<'_, '_> {
         }
         let Applied { instance, sizes, values } = &self.search.applications[number];
         let values = values.iter().map(|id| self.id(*id)).collect();
-        let claim = &instance.claim;
+        let claim = &instance.of.claim;
         let application = Application {
             rule: Arc::clone(&self.search.rules[instance.rule].name),
             dtypes: claim.dtypes.clone(),

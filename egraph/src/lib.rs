@@ -15,6 +15,7 @@ mod explain;
 mod extract;
 mod fingerprint;
 mod fold;
+mod found;
 mod graph;
 mod heads;
 mod known;
@@ -27,5 +28,5 @@ mod work;
 
 pub use conditions::Refusal;
 pub use optimize::{Optimized, Settings, is_cheaper, optimize};
-pub use rule::{Rule, Unusable};
-pub use search::{Ended, Limits, Rules};
+pub use rule::{Prepared, Rule, Unusable};
+pub use search::{Ended, Limits, Present, Rules};

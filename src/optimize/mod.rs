@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtv_egraph::{Limits, Optimized, Rule, Rules, Settings, is_cheaper};
+use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_runtime::cost::Cost;
@@ -27,6 +27,7 @@ use rtv_semantics::subst::{Fresh, Subst, children};
 use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
 
+use beside::Pair;
 pub use beside::ratio;
 pub use dot::dot;
 pub use random::Optimizing;
@@ -192,18 +193,36 @@ const COMPARING: Duration = Duration::from_secs(2);
 /// Farther apart than rounding in another order makes results of random inputs.
 const FAR: f64 = 1e-2;
 
-/// Times normal numbers, these are what programs ought to bear: large ones, small ones and zeros.
-const FACTORS: [f64; 4] = [60.0, 1.0, 1e-3, 0.0];
+/// Times normal numbers, these are what programs ought to bear beside them: large ones, small ones and zeros.
+const FACTORS: [f64; 3] = [60.0, 1e-3, 0.0];
 
 const FAR_APART: &str = "floats are far from those of the source with it";
 const OVERFLOWS: &str = "floats overflow with it that do not without";
 
-/// Whether floats of the result overflow, or are no numbers, where those of the source do not.
-fn overflows(source: &Function, result: &Function, sizes: &Sizes) -> bool {
-    let small = sizes_near(source, &BTreeMap::new(), 8);
-    let sizes = small.as_ref().unwrap_or(sizes);
-    let lost = |factor| beside::apart(source, (result, sizes), sizes, factor).is_some_and(|apart| apart.lost);
-    FACTORS.into_iter().any(lost)
+/// How floats of the result compare with those of the source on the CPU backend.
+struct Floats {
+    /// How far they are apart, if they were compared at the sizes of the program.
+    apart: Option<f64>,
+    /// Whether some overflow, or are no numbers, where those of the source do not.
+    overflow: bool,
+}
+
+/// Compares floats at the sizes of the program where that is asked, and looks for overflows where a rule was applied.
+fn floats(source: &Function, result: &Function, sizes: &Sizes, whole: bool, changed: bool) -> Floats {
+    let small = sizes_near(source, &BTreeMap::new(), 8).unwrap_or_else(|| sizes.clone());
+    let alike = small == *sizes;
+    let pair = (changed || whole && alike).then(|| Pair::new((source, &small), (result, &small))).flatten();
+    let ordinary = pair.as_ref().and_then(|pair| pair.apart(1.0));
+    let apart = match whole {
+        false => None,
+        true if alike => ordinary,
+        true => Pair::new((source, sizes), (result, sizes)).and_then(|pair| pair.apart(1.0)),
+    };
+    let lost = |factor| pair.as_ref()?.apart(factor).map(|apart| apart.lost);
+    let overflow = changed
+        && (ordinary.is_some_and(|apart| apart.lost)
+            || FACTORS.into_iter().any(|factor| lost(factor) == Some(true)));
+    Floats { apart: apart.map(|apart| apart.difference), overflow }
 }
 
 /// How often the search begins anew without a rule that its derivation may not use.
@@ -227,9 +246,9 @@ pub fn optimize(
     loop {
         let found = {
             let mut giver = book.giver(&wanted);
-            let mut rules = |operators: &BTreeSet<String>| {
+            let mut rules = |present: &Present| {
                 // After so many attempts the program is left as it is.
-                let mut given = if left_out.len() < ATTEMPTS { giver(operators) } else { Vec::new() };
+                let mut given = if left_out.len() < ATTEMPTS { giver(present) } else { Vec::new() };
                 given.retain(|rule| !left_out.iter().any(|(name, _)| *name == rule.name));
                 given
             };
@@ -254,14 +273,11 @@ pub fn optimize(
                 let agreement = compare(function, &found.body, upto, samples, seed, &deadline)
                     .map_err(Failed::Differs)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
-                let apart = match agreement.compared {
-                    0 => {
-                        beside::apart(function, (&improved, sizes), sizes, 1.0).map(|apart| apart.difference)
-                    }
-                    _ => None,
-                };
+                let changed = !found.derivation.applications.is_empty();
+                let Floats { apart, overflow } =
+                    floats(function, &improved, sizes, agreement.compared == 0, changed);
                 let is_far = apart.is_some_and(|apart| apart > FAR);
-                if is_far || overflows(function, &improved, sizes) {
+                if is_far || overflow {
                     let why = if is_far { FAR_APART } else { OVERFLOWS };
                     let blamed = book.to_blame(found.derivation.applications.iter().map(|a| &a.rule));
                     if !blamed.is_empty() {

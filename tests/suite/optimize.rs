@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rtv::conform::fuzz::{Fuzzer, seed_of};
 use rtv::optimize::{self, Optimizing, Request, RuleBook};
-use rtv_egraph::{Ended, Limits, Rule, Settings};
+use rtv_egraph::{Ended, Limits, Prepared, Rule, Settings};
 use rtv_proofs::{Checker, Module, Stage, program, rule_choices, rule_claim, subject};
 use rtv_semantics::diag::FileId;
 use rtv_semantics::dtype::DType;
@@ -301,7 +301,8 @@ fn what_cannot_be_looked_up_is_told() {
 fn smuggled(text: &str) -> Rule {
     let module = module(text);
     let choices = rule_choices(&module, 0, &BTreeSet::from([DType::F32]), 2);
-    let claims = choices.iter().filter_map(|choice| rule_claim(&module, 0, choice)).collect();
+    let claims = choices.iter().filter_map(|choice| rule_claim(&module, 0, choice, &Guessing));
+    let claims = claims.map(|claim| Arc::new(Prepared::new(claim))).collect();
     Rule { name: "smuggled".into(), place: "nowhere".into(), mode: Mode::Exact, claims }
 }
 
