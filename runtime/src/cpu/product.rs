@@ -228,18 +228,17 @@ impl Product {
             let end = (first + COLUMNS).min(columns);
             for start in (0..self.depth).step_by(DEPTH) {
                 let depth = start..(start + DEPTH).min(self.depth);
-                let strips = (end - first).div_ceil(width);
-                let together = 8;
-                pool.run(strips.div_ceil(together), &|task| {
-                    for strip in task * together..((task + 1) * together).min(strips) {
-                        self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
-                    }
+                pool.run((end - first).div_ceil(width), &|strip| {
+                    self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
                 });
-                let (down, across) = (rows.div_ceil(ROWS), (end - first).div_ceil(TASK_COLUMNS));
+                // As many for each thread, and as many rows for each task.
+                let down =
+                    rows.div_ceil(ROWS).next_multiple_of(pool.threads()).min(rows.div_ceil(tile::ROWS));
+                let across = (end - first).div_ceil(TASK_COLUMNS);
                 pool.run(down * across, &|task| {
-                    let (row, column) = ((task / across) * ROWS, first + (task % across) * TASK_COLUMNS);
-                    let range = row..(row + ROWS).min(rows);
-                    let own = (column, (column + TASK_COLUMNS).min(end));
+                    let range = share(rows, tile::ROWS, (task / across, down));
+                    let own = share(end - first, width, (task % across, across));
+                    let own = (first + own.start, first + own.end);
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
                     self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), &sums);
@@ -336,6 +335,13 @@ impl Product {
         let start = arrays.pointer(*array).cast::<T>().wrapping_offset(start as isize);
         Some(Left { start, by_row: by_row as usize, by_step: 1 })
     }
+}
+
+/// One of some parts of a length, as even as whole tiles make them.
+fn share(length: usize, tile: usize, (at, parts): (usize, usize)) -> std::ops::Range<usize> {
+    let tiles = length.div_ceil(tile);
+    let cut = |at: usize| (tiles * at / parts * tile).min(length);
+    cut(at)..cut(at + 1)
 }
 
 /// What is asked for of the rows of a tile, by the first of them.
