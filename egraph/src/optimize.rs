@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use egg::Id;
 use rtv_semantics::derivation::{Derivation, in_lets, operator_form};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
 use rtv_semantics::subst::{Fresh, lets};
-use rtv_semantics::term::Term;
+use rtv_semantics::term::{Form, Fun, Term};
 use rtv_semantics::types::Type;
 
 use crate::conditions::{Conditions, Refusal};
@@ -38,6 +39,8 @@ pub struct Settings<'a> {
     pub short: bool,
     /// The cost of a whole program, given as its body; `None` where it cannot be told.
     pub price: &'a dyn Fn(&Term) -> Option<f64>,
+    /// Its costs at other sizes: a program that is dearer than the source at none of them is preferred.
+    pub elsewhere: &'a dyn Fn(&Term) -> Vec<f64>,
 }
 
 /// What came of a search.
@@ -55,6 +58,8 @@ pub struct Optimized {
     pub after: f64,
     /// Operations of the program that it became.
     pub operations: usize,
+    /// The costs before and after at other sizes; none where the program stays as it is.
+    pub elsewhere: Vec<(f64, f64)>,
     pub ended: Ended,
     pub nodes: usize,
     /// The rules that were taken up.
@@ -78,6 +83,55 @@ pub fn is_cheaper(one: (f64, usize), other: (f64, usize)) -> bool {
     one.0 < other.0 - margin || (one.0 <= other.0 + margin && one.1 < other.1)
 }
 
+/// A program, as a term of the graph.
+struct Candidate {
+    cost: f64,
+    operations: usize,
+    body: Term,
+    id: Id,
+}
+
+impl Candidate {
+    fn is_cheaper(&self, other: &Candidate) -> bool {
+        is_cheaper((self.cost, self.operations), (other.cost, other.operations))
+    }
+}
+
+/// The operations of a body, but for those that the language leaves unsaid.
+fn operations(body: &Term) -> usize {
+    let is_said = |value: &Term| match value.form() {
+        Form::Call(Fun::Op(instance), _) => &*instance.name != "expand",
+        _ => true,
+    };
+    lets(body).0.into_iter().filter(|(_, value)| is_said(value)).count()
+}
+
+/// The cheapest of the programs that are cheaper than the source, or the source; with the costs of both
+/// at other sizes. One that is dearer than the source at none of them comes first.
+fn cheapest(
+    source: Candidate,
+    cheaper: Vec<Candidate>,
+    settings: &Settings<'_>,
+) -> (Candidate, Vec<(f64, f64)>) {
+    if cheaper.is_empty() {
+        return (source, Vec::new());
+    }
+    let before = (settings.elsewhere)(&source.body);
+    let mut best: Option<(bool, Candidate, Vec<f64>)> = None;
+    for candidate in cheaper {
+        let after = (settings.elsewhere)(&candidate.body);
+        let dominates = after.iter().zip(&before).all(|(after, before)| *after <= before * (1.0 + 1e-9));
+        let is_better = |(best_dominates, best, _): &(bool, Candidate, Vec<f64>)| {
+            (dominates && !best_dominates) || (dominates == *best_dominates && candidate.is_cheaper(best))
+        };
+        if best.as_ref().is_none_or(is_better) {
+            best = Some((dominates, candidate, after));
+        }
+    }
+    let (_, best, after) = best.expect("invariant: there is one");
+    (best, before.into_iter().zip(after).collect())
+}
+
 /// The cheapest program that rules make of a function, and why it is equal to it.
 pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<'_>) -> Optimized {
     let mut fresh = Fresh::above([&function.body]).and_above(&function.facts);
@@ -86,9 +140,9 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
     let root = graph.add(&source, &Root::Source);
     let conditions = Conditions::new(&function.facts, settings.engine, settings.upto);
     let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };
-    let cheapest = Prices { sizes: settings.sizes, fusion: FUSIONS[0] };
+    let prices = Prices { sizes: settings.sizes, fusion: FUSIONS[0] };
     let mut search =
-        Search::new(graph, conditions, fingerprints, cheapest, settings.limits, settings.out_of_time);
+        Search::new(graph, conditions, fingerprints, prices, settings.limits, settings.out_of_time);
     let ended = search.run(rules);
     let price = |term: &Term, search: &mut Search<'_>| {
         let body = in_lets(term, &mut search.graph.fresh);
@@ -98,20 +152,21 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         Some(priced) => priced,
         None => (f64::INFINITY, in_lets(&source, &mut search.graph.fresh)),
     };
-    let mut best = (before, lets(&body).0.len(), body, root);
+    let source = Candidate { cost: before, operations: operations(&body), body, id: root };
+    let mut cheaper: Vec<Candidate> = Vec::new();
     for fusion in FUSIONS {
         let prices = Prices { sizes: settings.sizes, fusion };
         let known: Vec<f64> = search.graph.heads().terms().map(|term| prices.head(term)).collect();
         let found = extract(&mut search.graph, root, &|node: &Node| known[node.head as usize]);
         let term = search.graph.term(found);
-        let Some((after, body)) = price(&term, &mut search) else { continue };
-        let operations = lets(&body).0.len();
-        if is_cheaper((after, operations), (best.0, best.1)) {
-            best = (after, operations, body, found);
+        let Some((cost, body)) = price(&term, &mut search) else { continue };
+        let candidate = Candidate { cost, operations: operations(&body), body, id: found };
+        if candidate.is_cheaper(&source) {
+            cheaper.push(candidate);
         }
     }
-    let (after, operations, body, cheapest) = best;
-    let (derivation, replaced) = explain(&mut search, root, cheapest);
+    let (Candidate { cost: after, operations, body, id }, elsewhere) = cheapest(source, cheaper, settings);
+    let (derivation, replaced) = explain(&mut search, root, id);
     Optimized {
         body,
         derivation,
@@ -119,6 +174,7 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         before,
         after,
         operations,
+        elsewhere,
         ended,
         nodes: search.size(),
         rules: search.rules,

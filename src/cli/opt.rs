@@ -209,10 +209,12 @@ impl Opt {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
                 .help("`--size NAME=VALUE` says at which")
         })?;
+        let elsewhere = optimize::elsewhere(function, &asked, &sizes);
         let (started, limit) = (Instant::now(), Duration::from_secs_f64(self.seconds.clamp(0.0, 1e6)));
         let request = Request {
             upto: self.upto.mode(),
             limits: Limits { nodes: self.nodes, ..Limits::default() },
+            elsewhere: &elsewhere,
             out_of_time: &|| started.elapsed() >= limit,
             samples: self.effort.samples(),
             seed: self.effort.seed(),
@@ -229,7 +231,7 @@ impl Opt {
             }
             Err(failed) => Err(not_equal(function, &failed.to_string())),
             Ok(improved) => {
-                self.show(&improved, &sizes, book, reporter);
+                self.show(&improved, &sizes, &elsewhere, book, reporter);
                 Ok(Some(improved))
             }
         }
@@ -262,13 +264,20 @@ impl Opt {
         })
     }
 
-    fn show(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook, reporter: &mut Reporter) {
+    fn show(
+        &self,
+        improved: &Improved,
+        sizes: &Sizes,
+        elsewhere: &[Sizes],
+        book: &RuleBook,
+        reporter: &mut Reporter,
+    ) {
         let text = optimize::text(&improved.function, sizes).unwrap_or_else(|| {
             format!("# the result of `{}` cannot be written in the language", improved.function.name)
         });
         match self.emit {
             Emit::Rtl => {
-                let about = self.about(improved, sizes, book);
+                let about = self.about(improved, sizes, elsewhere, book);
                 reporter.text("");
                 about.iter().for_each(|line| reporter.text(&format!("# {line}")));
                 reporter.text(text.trim_end());
@@ -284,7 +293,7 @@ impl Opt {
     }
 
     /// What was done, in lines.
-    fn about(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook) -> Vec<String> {
+    fn about(&self, improved: &Improved, sizes: &Sizes, elsewhere: &[Sizes], book: &RuleBook) -> Vec<String> {
         let Improved { function, found, steps, agreement, apart, left_out } = improved;
         let at = sizes_text(sizes);
         let mut lines = Vec::new();
@@ -301,6 +310,7 @@ impl Opt {
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
+            lines.extend(at_other_sizes(found, sizes, elsewhere));
             lines.push(format!("the derivation was checked; {}", beside(agreement.compared, *apart)));
         }
         if found.ended != Ended::Saturated {
@@ -375,6 +385,25 @@ fn sizes_text(sizes: &Sizes) -> String {
     let size = |(sym, n): (&Sym, &i64)| format!("{} = {n}", sym.name());
     let all: Vec<String> = sizes.iter().map(size).collect();
     if all.is_empty() { String::new() } else { format!(" at {}", all.join(", ")) }
+}
+
+/// Where else the result was priced, and whether it is dearer there.
+fn at_other_sizes(found: &Optimized, sizes: &Sizes, elsewhere: &[Sizes]) -> Vec<String> {
+    let (mut lines, mut no_dearer) = (Vec::new(), Vec::new());
+    for (other, (before, after)) in elsewhere.iter().zip(&found.elsewhere) {
+        let apart = other.iter().filter(|(sym, n)| sizes.get(sym) != Some(n));
+        let apart: Sizes = apart.map(|(sym, n)| (sym.clone(), *n)).collect();
+        let percent = 100.0 * (after - before) / before;
+        if percent > 0.05 {
+            lines.push(format!("dearer{}: {percent:+.1} %", sizes_text(&apart)));
+        } else {
+            no_dearer.push(sizes_text(&apart));
+        }
+    }
+    if !no_dearer.is_empty() {
+        lines.insert(0, format!("no dearer{}", no_dearer.join(", or")));
+    }
+    lines
 }
 
 fn ended(ended: Ended) -> &'static str {

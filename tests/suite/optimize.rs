@@ -47,7 +47,7 @@ fn function(module: &Module, name: &str) -> Function {
 }
 
 fn request(upto: Mode) -> Request<'static> {
-    Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 12, seed: 0 }
+    Request { upto, limits: Limits::default(), elsewhere: &[], out_of_time: &|| false, samples: 12, seed: 0 }
 }
 
 /// The steps by which the functions of a file get cheaper; each is checked and compared on the way.
@@ -318,6 +318,7 @@ fn search(function: &Function, rules: &[Rule], limits: Limits, fingerprints: boo
         fingerprints,
         short: false,
         price: &|body| Some(f64::from(u32::try_from(format!("{body:?}").len()).unwrap_or(u32::MAX))),
+        elsewhere: &|_| Vec::new(),
     };
     rtv_egraph::optimize(function, &mut |_| std::mem::take(&mut rules), &settings)
 }
@@ -380,6 +381,7 @@ fn explosive_rules_end_at_their_limits() {
         fingerprints: false,
         short: false,
         price: &|_| None,
+        elsewhere: &|_| Vec::new(),
     };
     let found = rtv_egraph::optimize(&function, &mut |_| std::mem::take(&mut rules), &settings);
     assert_eq!(found.ended, Ended::Time);
