@@ -36,7 +36,7 @@ mod text;
 mod values;
 
 pub use certificate::{About, Certificate, Subject};
-pub use compare::{Agreement, compare};
+pub use compare::compare;
 pub use fault::{Fault, Place, Refused};
 pub use library::Proved;
 
