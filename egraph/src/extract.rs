@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use egg::{EGraph, Id};
 
 use crate::graph::{Graph, Node, Types};
+use crate::work::Priced;
 
 /// The node that each class is made of, and what it costs with all below it.
 struct Choice {
@@ -19,8 +20,8 @@ struct Choice {
 }
 
 /// The id of the cheapest term of a class, heads having these prices.
-pub fn extract(graph: &mut Graph, root: Id, price: &dyn Fn(&Node) -> f64) -> Id {
-    let choices = choose(&graph.egraph, price);
+pub fn extract(graph: &mut Graph, root: Id, mut prices: Priced<'_>) -> Id {
+    let choices = choose(&graph.egraph, &mut |node| prices.head(graph.heads(), node.head));
     let root = graph.egraph.find(root);
     let mut built: HashMap<Id, Id> = HashMap::new();
     let mut open = vec![root];
@@ -41,7 +42,7 @@ pub fn extract(graph: &mut Graph, root: Id, price: &dyn Fn(&Node) -> f64) -> Id 
     built[&root]
 }
 
-fn choose(egraph: &EGraph<Node, Types>, price: &dyn Fn(&Node) -> f64) -> HashMap<Id, Choice> {
+fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> HashMap<Id, Choice> {
     let mut classes: Vec<Id> = egraph.classes().map(|class| class.id).collect();
     classes.sort_unstable();
     let mut nodes: HashMap<Id, Vec<(Node, f64)>> = HashMap::new();

@@ -79,11 +79,6 @@ impl Heads {
         &self.known[id as usize]
     }
 
-    /// The terms of all heads, by number.
-    pub fn terms(&self) -> impl Iterator<Item = &Term> {
-        self.known.iter().map(|head| &head.term)
-    }
-
     fn family(&mut self, term: &Term, parts: &[Term]) -> u32 {
         let (form, name) = match term.form() {
             Form::Call(Fun::Op(instance), _) => ("call", instance.name.to_string()),

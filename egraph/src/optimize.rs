@@ -15,10 +15,10 @@ use crate::conditions::{Conditions, Refusal};
 use crate::explain::explain;
 use crate::extract::extract;
 use crate::fingerprint::Fingerprints;
-use crate::graph::{Graph, Node, Root};
+use crate::graph::{Graph, Root};
 use crate::rule::{Rule, Unusable};
 use crate::search::{Ended, Limits, Rules, Search};
-use crate::work::{Fusion, Prices};
+use crate::work::{Fusion, Priced, Prices};
 
 /// How much of the bytes of elementwise heads is paid for: a program is looked for at each.
 const FUSIONS: [Fusion; 3] = [Fusion(0.1), Fusion(0.4), Fusion(1.0)];
@@ -140,9 +140,15 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
     let root = graph.add(&source, &Root::Source);
     let conditions = Conditions::new(&function.facts, settings.engine, settings.upto);
     let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };
-    let prices = Prices { sizes: settings.sizes, fusion: FUSIONS[0] };
-    let mut search =
-        Search::new(graph, conditions, fingerprints, prices, settings.limits, settings.out_of_time);
+    let priced = |fusion| Priced::by(Prices { sizes: settings.sizes, fusion });
+    let mut search = Search::new(
+        graph,
+        conditions,
+        fingerprints,
+        priced(FUSIONS[0]),
+        settings.limits,
+        settings.out_of_time,
+    );
     let ended = search.run(rules);
     let price = |term: &Term, search: &mut Search<'_>| {
         let body = in_lets(term, &mut search.graph.fresh);
@@ -155,9 +161,7 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
     let source = Candidate { cost: before, operations: operations(&body), body, id: root };
     let mut cheaper: Vec<Candidate> = Vec::new();
     for fusion in FUSIONS {
-        let prices = Prices { sizes: settings.sizes, fusion };
-        let known: Vec<f64> = search.graph.heads().terms().map(|term| prices.head(term)).collect();
-        let found = extract(&mut search.graph, root, &|node: &Node| known[node.head as usize]);
+        let found = extract(&mut search.graph, root, priced(fusion));
         let term = search.graph.term(found);
         let Some((cost, body)) = price(&term, &mut search) else { continue };
         let candidate = Candidate { cost, operations: operations(&body), body, id: found };

@@ -24,7 +24,7 @@ use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
 use crate::rule::{Instance, Pattern, Rule, Unusable};
-use crate::work::Prices;
+use crate::work::Priced;
 
 /// Partial matches of one rule in one round.
 const MATCHES: usize = 20_000;
@@ -125,7 +125,7 @@ pub struct Search<'a> {
     pub wrong: Option<usize>,
     /// Names for terms that are looked at and dropped, apart from those of the graph.
     looked_through: Fresh,
-    prices: Prices<'a>,
+    prices: Priced<'a>,
     /// What the program costs.
     budget: f64,
     limits: Limits,
@@ -137,12 +137,11 @@ impl<'a> Search<'a> {
         graph: Graph,
         conditions: Conditions<'a>,
         fingerprints: Option<Fingerprints>,
-        prices: Prices<'a>,
+        mut prices: Priced<'a>,
         limits: Limits,
         out_of_time: &'a dyn Fn() -> bool,
     ) -> Search<'a> {
-        let heads = graph.egraph.nodes().iter().map(|node| &graph.heads().get(node.head).term);
-        let budget = heads.map(|head| prices.head(head)).sum();
+        let budget = graph.egraph.nodes().iter().map(|node| prices.head(graph.heads(), node.head)).sum();
         Search {
             prices,
             budget,
@@ -317,7 +316,7 @@ impl<'a> Search<'a> {
             sizes: &sizes,
             subst,
             root,
-            prices: &self.prices,
+            prices: &mut self.prices,
             budget: self.budget,
         };
         let Some(written) = writer.side(&values) else { return false };
@@ -403,7 +402,7 @@ struct Writer<'a, 'p> {
     sizes: &'a [Size],
     subst: Subst,
     root: Root,
-    prices: &'a Prices<'p>,
+    prices: &'a mut Priced<'p>,
     /// What the heads of the side may cost together.
     budget: f64,
 }
@@ -427,7 +426,7 @@ impl Writer<'_, '_> {
                     path.pop();
                 }
                 let head = self.head(*head, path);
-                self.budget -= self.prices.head(&self.graph.heads().get(head).term);
+                self.budget -= self.prices.head(self.graph.heads(), head);
                 (self.budget >= 0.0).then(|| self.graph.apply(head, ids))
             }
         }

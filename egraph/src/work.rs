@@ -4,12 +4,16 @@
 //! here, so elementwise heads pay for a part of their bytes; whole programs are priced by whoever
 //! lowers them to loop nests.
 
+use std::collections::HashMap;
+
 use rtv_semantics::derivation::parts;
 use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
+
+use crate::heads::{HeadId, Heads};
 
 /// A head, whatever it does.
 const HEAD: f64 = 50.0;
@@ -24,8 +28,24 @@ pub struct Prices<'a> {
     pub fusion: Fusion,
 }
 
+/// The prices of the heads of one table, each worked out once.
+pub struct Priced<'a> {
+    prices: Prices<'a>,
+    known: HashMap<HeadId, f64>,
+}
+
+impl<'a> Priced<'a> {
+    pub fn by(prices: Prices<'a>) -> Priced<'a> {
+        Priced { prices, known: HashMap::new() }
+    }
+
+    pub fn head(&mut self, heads: &Heads, head: HeadId) -> f64 {
+        *self.known.entry(head).or_insert_with(|| self.prices.head(&heads.get(head).term))
+    }
+}
+
 impl Prices<'_> {
-    pub fn head(&self, term: &Term) -> f64 {
+    fn head(&self, term: &Term) -> f64 {
         if let Form::Var(_) | Form::Tuple(_) | Form::Call(Fun::Item(_), _) = term.form() {
             return 0.0;
         }

@@ -9,8 +9,6 @@ mod half;
 mod text;
 mod theory;
 
-pub use adversary::compare as floats_of;
-
 use crate::counterexample::Counterexample;
 use crate::discharge::{Prover, holds_alike};
 use crate::verdict::Verdict;

@@ -15,7 +15,8 @@ use crate::subst::Subst;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The in-process engine.
 pub struct Arith;
@@ -35,8 +36,10 @@ const FACTS: usize = 64;
 
 impl Entails for Arith {
     fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+        if is_evident(facts, goal) {
+            return true;
+        }
         match goal {
-            Cond::True => return true,
             Cond::And(parts) => {
                 // What is proved helps with the rest.
                 let mut known = facts.to_vec();
@@ -46,8 +49,6 @@ impl Entails for Arith {
                     holds
                 });
             }
-            _ if facts.contains(goal) => return true,
-            Cond::NonNeg(p) if nonneg_by_sign(p, &is_natural_sym) => return true,
             _ => {}
         }
         let mut problem = Problem::about(facts, goal);
@@ -55,9 +56,22 @@ impl Entails for Arith {
     }
 }
 
+/// Whether a goal follows at once: it is among the facts, or the signs of its terms show it.
+pub(crate) fn is_evident(facts: &[Cond], goal: &Cond) -> bool {
+    match goal {
+        Cond::True => true,
+        Cond::NonNeg(p) if nonneg_by_sign(p, &is_natural_sym) => true,
+        _ => facts.contains(goal),
+    }
+}
+
 /// The engine without substitution and case splits, for the questions that arise
-/// while a problem is being simplified.
-struct Linear<'a>(&'a Fuel);
+/// while a problem is being simplified: about the same facts, so that each is answered once.
+struct Linear<'a> {
+    facts: &'a [Cond],
+    fuel: &'a Fuel,
+    answers: RefCell<HashMap<Cond, bool>>,
+}
 
 /// What is left to spend on one question.
 struct Work {
@@ -65,8 +79,8 @@ struct Work {
     fuel: Fuel,
 }
 
-impl Entails for Linear<'_> {
-    fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+impl Linear<'_> {
+    fn shown(&self, facts: &[Cond], goal: &Cond) -> bool {
         match goal {
             Cond::True => true,
             Cond::And(parts) => parts.iter().all(|g| self.entails(facts, g)),
@@ -76,10 +90,22 @@ impl Entails for Linear<'_> {
             Cond::NonNeg(p) if nonneg_by_sign(p, &is_natural_sym) => true,
             Cond::NonNeg(_) => {
                 let problem = Problem::about(facts, goal);
-                problem.absurd || problem.linear_contradiction(self.0)
+                problem.absurd || problem.linear_contradiction(self.fuel)
             }
             Cond::False | Cond::NonZero(_) | Cond::Or(_) => false,
         }
+    }
+}
+
+impl Entails for Linear<'_> {
+    fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+        debug_assert!(std::ptr::eq(facts, self.facts), "answers are about one list of facts");
+        if let Some(known) = self.answers.borrow().get(goal) {
+            return *known;
+        }
+        let answer = self.shown(facts, goal);
+        self.answers.borrow_mut().insert(goal.clone(), answer);
+        answer
     }
 }
 
@@ -254,7 +280,8 @@ impl Problem {
     fn simplify(&mut self, fuel: &Fuel) {
         let facts = self.conds();
         let old = self.clone();
-        self.rewrite(&|p| simplify::size(p, &facts, &Linear(fuel)));
+        let engine = Linear { facts: &facts, fuel, answers: RefCell::default() };
+        self.rewrite(&|p| simplify::size(p, &facts, &engine));
         if self.absurd {
             return;
         }

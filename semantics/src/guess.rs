@@ -13,7 +13,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::ToPrimitive;
 
-use crate::arith::Arith;
+use crate::arith::{Arith, is_evident};
 use crate::entail::{Cond, Entails};
 use crate::size::{Atom, Monomial, Size, Sym, SymKind};
 
@@ -24,7 +24,7 @@ const TRIES: u64 = 24;
 const REPAIRS: usize = 12;
 
 /// Facts about which answers are remembered, after which all are forgotten.
-const REMEMBERED: usize = 1 << 14;
+const REMEMBERED: usize = 1 << 12;
 
 /// The in-process engine, asked what no guess denies.
 #[derive(Default)]
@@ -32,7 +32,7 @@ pub struct Guessing;
 
 impl Entails for Guessing {
     fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
-        counterexample(facts, goal).is_none() && Arith.entails(facts, goal)
+        is_evident(facts, goal) || counterexample(facts, goal).is_none() && Arith.entails(facts, goal)
     }
 }
 

@@ -294,7 +294,7 @@ impl Opt {
 
     /// What was done, in lines.
     fn about(&self, improved: &Improved, sizes: &Sizes, elsewhere: &[Sizes], book: &RuleBook) -> Vec<String> {
-        let Improved { function, found, steps, agreement, apart, left_out } = improved;
+        let Improved { function, found, steps, compared, apart, left_out } = improved;
         let at = sizes_text(sizes);
         let mut lines = Vec::new();
         if steps.is_empty() {
@@ -311,7 +311,7 @@ impl Opt {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
             lines.extend(at_other_sizes(found, sizes, elsewhere));
-            lines.push(format!("the derivation was checked; {}", beside(agreement.compared, *apart)));
+            lines.push(format!("the derivation was checked; {}", beside(*compared, *apart)));
         }
         if found.ended != Ended::Saturated {
             lines.push(format!("the search ended at its limit of {}", ended(found.ended)));
@@ -323,7 +323,7 @@ impl Opt {
     }
 
     fn row<'a>(&self, improved: &'a Improved, sizes: &Sizes, program: String) -> Row<'a> {
-        let Improved { function, found, steps, agreement, .. } = improved;
+        let Improved { function, found, steps, compared, .. } = improved;
         let step = |step: &'a Step| {
             let direction = if step.forward { "left to right" } else { "right to left" };
             match &step.by {
@@ -344,7 +344,7 @@ impl Opt {
             ended: ended(found.ended),
             terms: found.nodes,
             rules: found.rules.len(),
-            compared: agreement.compared,
+            compared: *compared,
             steps: steps.iter().map(step).collect(),
             unusable: found
                 .unusable

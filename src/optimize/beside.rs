@@ -11,7 +11,6 @@ use rtv_runtime::loops::ArrayDecl;
 use rtv_runtime::random::Stream;
 use rtv_runtime::spec::{Argument, Setting};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::eval::Datum;
 use rtv_semantics::program::Function;
 use rtv_semantics::scalar::{Domain, Value};
 use rtv_semantics::size::{Size, Sym, SymKind};
@@ -41,7 +40,7 @@ pub struct Apart {
 pub struct Pair {
     programs: [Box<dyn Prepared>; 2],
     /// Normal numbers.
-    arguments: Vec<Tensor>,
+    arguments: Vec<Array>,
 }
 
 impl Pair {
@@ -70,26 +69,12 @@ impl Pair {
         Some(Pair { programs, arguments })
     }
 
-    /// The arguments times a factor.
-    fn scaled(&self, factor: f64) -> Option<Vec<Array>> {
-        let scaled = |tensor: &Tensor| {
-            let dtype = tensor.dtype;
-            let times = |value: &Value| match value {
-                Value::Float(x) => Value::Float(Value::round(x * factor, dtype)),
-                other => other.clone(),
-            };
-            let values = tensor.values().map(times).collect();
-            Array::from_tensor(&Tensor::new(dtype, tensor.shape(), values).ok()?).ok()
-        };
-        self.arguments.iter().map(scaled).collect()
-    }
-
     /// Runs both on normal numbers, times a factor.
     pub fn apart(&self, factor: f64) -> Option<Apart> {
-        let arguments = self.scaled(factor)?;
-        let run = |program: &dyn Prepared| program.run(&arguments).ok().map(Output::into_datum);
+        let arguments: Vec<Array> =
+            self.arguments.iter().map(|argument| scaled(argument, factor)).collect::<Option<_>>()?;
         let [source, result] = &self.programs;
-        let (source, result) = (run(&**source)?, run(&**result)?);
+        let (source, result) = (source.run(&arguments).ok()?, result.run(&arguments).ok()?);
         let (mut largest, mut difference, mut lost) = (0.0f64, 0.0f64, false);
         for (a, b) in elements(&source).into_iter().zip(elements(&result)) {
             lost |= a.is_finite() && !b.is_finite();
@@ -103,11 +88,11 @@ impl Pair {
     }
 
     /// Seconds of one run of a program, the least of as many as fit in a time.
-    fn time(&self, which: usize, arguments: &[Array], seconds: f64) -> Option<f64> {
+    fn time(&self, which: usize, seconds: f64) -> Option<f64> {
         let (began, mut least) = (Instant::now(), f64::INFINITY);
         while least.is_infinite() || began.elapsed().as_secs_f64() < seconds {
             let started = Instant::now();
-            self.programs[which].run(arguments).ok()?;
+            self.programs[which].run(&self.arguments).ok()?;
             least = least.min(started.elapsed().as_secs_f64());
         }
         Some(least)
@@ -149,20 +134,46 @@ pub fn ratio(
     seconds: f64,
 ) -> Option<f64> {
     let pair = Pair::new((source, sizes), (result, sizes))?;
-    let arguments = pair.scaled(1.0)?;
-    let time = |which| pair.time(which, &arguments, seconds);
-    let round = |_| Some(time(1)? / time(0)?);
+    let round = |_| Some(pair.time(1, seconds)? / pair.time(0, seconds)?);
     let mut ratios: Vec<f64> = (0..rounds).map(round).collect::<Option<_>>()?;
     ratios.sort_by(f64::total_cmp);
     ratios.get(rounds / 2).copied()
 }
 
-fn elements(datum: &Datum) -> Vec<f64> {
-    match datum {
-        Datum::Tensor(tensor) => tensor.values().map(number).collect(),
-        Datum::Tuple(parts) => parts.iter().flat_map(elements).collect(),
-        Datum::Size(size) => vec![*size as f64],
+fn elements(output: &Output) -> Vec<f64> {
+    match output {
+        Output::Array(array) => match singles(array) {
+            Some(singles) => singles.map(f64::from).collect(),
+            None => array.to_tensor().values().map(number).collect(),
+        },
+        Output::Tuple(parts) => parts.iter().flat_map(elements).collect(),
+        Output::Size(size) => vec![*size as f64],
     }
+}
+
+/// The elements of an array of f32, of which most programs are.
+fn singles(array: &Array) -> Option<impl Iterator<Item = f32>> {
+    let (elements, rest) = array.bytes().as_chunks();
+    (array.dtype == DType::F32 && rest.is_empty())
+        .then(|| elements.iter().map(|four| f32::from_ne_bytes(*four)))
+}
+
+/// The floats of an array, times a factor.
+fn scaled(array: &Array, factor: f64) -> Option<Array> {
+    let (dtype, shape) = (array.dtype, &array.shape);
+    if factor == 1.0 {
+        return Some(array.clone());
+    }
+    if let Some(singles) = singles(array) {
+        let bytes: Vec<u8> = singles.flat_map(|x| ((f64::from(x) * factor) as f32).to_ne_bytes()).collect();
+        return Array::from_bytes(dtype, shape, &bytes).ok();
+    }
+    let times = |value: &Value| match value {
+        Value::Float(x) => Value::Float(Value::round(x * factor, dtype)),
+        other => other.clone(),
+    };
+    let values = array.to_tensor().values().map(times).collect();
+    Array::from_tensor(&Tensor::new(dtype, shape, values).ok()?).ok()
 }
 
 fn number(value: &Value) -> f64 {
@@ -171,12 +182,13 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Normal numbers; whole ones are 0 or 1, so that they may serve as indices.
-fn argument(dtype: DType, shape: &[usize], number: u64) -> Option<Tensor> {
+fn argument(dtype: DType, shape: &[usize], number: u64) -> Option<Array> {
     let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
     let dims = dims.join(", ");
     let text =
         if dtype.is_float() { format!("x=randn({dims})") } else { format!("x=randint(0, 2, [{dims}])") };
     let argument = Argument::parse(&text).ok()?;
     let stream = Stream { seed: 0, number };
-    argument.tensor(&Setting { dtype: Some(dtype), domain: Domain::Ieee, stream }).ok()
+    let tensor = argument.tensor(&Setting { dtype: Some(dtype), domain: Domain::Ieee, stream }).ok()?;
+    Array::from_tensor(&tensor).ok()
 }

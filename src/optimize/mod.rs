@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
-use rtv_proofs::derived::{Agreement, Fault, Place, Proved, Refused, compare};
+use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::derivation::operator_form;
@@ -72,7 +72,8 @@ pub struct Improved {
     pub function: Function,
     pub found: Optimized,
     pub steps: Vec<Step>,
-    pub agreement: Agreement,
+    /// Random inputs on which source and result agree, on the reference evaluator.
+    pub compared: u64,
     /// How far the results are apart on the CPU backend, relative to the largest element, where sizes are too
     /// large for the reference evaluator.
     pub apart: Option<f64>,
@@ -195,12 +196,11 @@ pub fn optimize(
                 }
                 let Request { upto, samples, seed, .. } = *request;
                 let deadline = Deadline::after(Some(COMPARING));
-                let agreement = compare(function, &found.body, upto, samples, seed, &deadline)
+                let compared = compare(function, &found.body, upto, samples, seed, &deadline)
                     .map_err(Failed::Differs)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
                 let changed = !found.derivation.applications.is_empty();
-                let Floats { apart, overflow } =
-                    floats(function, &improved, sizes, agreement.compared == 0, changed);
+                let Floats { apart, overflow } = floats(function, &improved, sizes, compared == 0, changed);
                 let is_far = apart.is_some_and(|apart| apart > FAR);
                 if is_far || overflow {
                     let why = if is_far { FAR_APART } else { OVERFLOWS };
@@ -215,7 +215,7 @@ pub fn optimize(
                     }
                 }
                 let steps = steps::of(&found);
-                return Ok(Improved { function: improved, found, steps, agreement, apart, left_out });
+                return Ok(Improved { function: improved, found, steps, compared, apart, left_out });
             }
             Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
             Err(Refused { at: Place::Application(at), fault }) => {

@@ -309,6 +309,9 @@ fn all_stated(module: &Module, path: &str, text: &str, known: Option<&Book>) -> 
 
 /// What a function makes of each, in their order.
 fn on_two_threads<T: Sync, R: Send>(all: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    if all.len() < 2 {
+        return all.iter().map(each).collect();
+    }
     let next = AtomicUsize::new(0);
     let some = || {
         let next = || {

@@ -89,7 +89,7 @@ fn a_function_in_operator_form_has_the_bits_of_the_function() {
             continue;
         }
         match compare(function, &form.term, Mode::Exact, 2, 5, &Deadline::after(None)) {
-            Ok(agreed) => compared += agreed.compared,
+            Ok(agreed) => compared += agreed,
             Err(found) => panic!("{}: {found:?}", function.name),
         }
     }
@@ -157,7 +157,7 @@ fn the_body_of_an_operator_has_the_bits_of_its_call() {
             // The call as a program of its own.
             let alone = Function { body: call, ..function.clone() };
             match compare(&alone, &body.term, Mode::Exact, 1, 9, &Deadline::after(None)) {
-                Ok(agreed) => compared += agreed.compared,
+                Ok(agreed) => compared += agreed,
                 Err(found) => panic!("{}: {found:?}", function.name),
             }
         }

@@ -20,7 +20,7 @@ use rtv_smt::{Budget, Pool};
 use crate::folder::{Folder, root};
 
 /// Random programs that are optimized, bit for bit and over the reals.
-const RANDOM: u64 = 24;
+const RANDOM: u64 = 120;
 
 fn checker() -> Checker {
     let program = Path::new(env!("CARGO_BIN_EXE_rtv")).to_path_buf();

@@ -3,7 +3,6 @@
 use super::symbols;
 use crate::counterexample::Counterexample;
 use crate::deadline::Deadline;
-use crate::facets::{Facets, floats_of};
 use crate::refute::{Trial, draw, judge};
 use rtv_semantics::cancel::Cancelled;
 use rtv_semantics::derivation::{in_lets, operator_form};
@@ -16,18 +15,9 @@ use std::sync::Arc;
 /// Draws for each input that is asked for.
 const DRAWS: u64 = 20;
 
-/// What running both said.
-#[derive(Clone, Debug)]
-pub struct Agreement {
-    /// Inputs on which both sides were run and compared in the mode.
-    pub compared: u64,
-    /// Up to more than bits: what separates the floats, and how far apart they get.
-    pub floats: Option<Facets>,
-}
-
 /// Runs a function and what is put in place of its body on random inputs that meet its
-/// preconditions, until the time is over; what the result shares is run once. Up to `reassoc` and `real` both are compared over the reals, and their floats
-/// are looked at beside that.
+/// preconditions, until the time is over; what the result shares is run once. Up to `reassoc` and `real` both are
+/// compared over the reals. The number of inputs on which they agree.
 ///
 /// # Errors
 /// An input on which they differ in the mode, or one alone fails.
@@ -38,7 +28,7 @@ pub fn compare(
     samples: u64,
     seed: u64,
     deadline: &Deadline,
-) -> Result<Agreement, Box<Counterexample>> {
+) -> Result<u64, Box<Counterexample>> {
     let mut fresh = Fresh::above([&source.body, result]).and_above(&source.facts);
     let form = operator_form(result, &mut fresh).term;
     let claim = Arc::new(Claim {
@@ -69,10 +59,5 @@ pub fn compare(
             Err(Cancelled) => break,
         }
     }
-    let looked = || Facets { strongest: mode, ..floats_of(&[claim], seed) };
-    let floats = match mode {
-        Mode::Reassoc | Mode::Real => deadline.within(looked).ok(),
-        Mode::Exact | Mode::Close { .. } => None,
-    };
-    Ok(Agreement { compared, floats })
+    Ok(compared)
 }

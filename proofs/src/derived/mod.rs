@@ -37,7 +37,7 @@ mod told;
 mod values;
 
 pub use certificate::{About, Certificate, Subject};
-pub use compare::{Agreement, compare};
+pub use compare::compare;
 pub use fault::{Fault, Place, Refused};
 pub use library::Proved;
 pub use told::{By, Told};

@@ -31,7 +31,7 @@ fn a_comparison_ends_with_its_time() {
     let source = desk.function("large_product", None);
     let deadline = Deadline::after(Some(Duration::from_millis(20)));
     let agreed = compare(&source, &source.body, Mode::Real, u64::MAX / 100, 0, &deadline);
-    assert!(agreed.expect("a program agrees with itself").floats.is_none());
+    assert!(agreed.expect("a program agrees with itself") < u64::MAX / 100);
 }
 
 const TEXT: &str = "rtl 1.0
@@ -242,7 +242,7 @@ impl Hand<'_> {
         let term = self.check(upto).unwrap_or_else(|why| panic!("{}: {why}", self.source.name));
         let agreed = compare(&self.source, &term, upto, 30, 1, &Deadline::after(None));
         let agreed = agreed.unwrap_or_else(|found| panic!("{found:?}"));
-        assert!(agreed.compared >= 20, "{agreed:?}");
+        assert!(agreed >= 20, "{agreed}");
         term
     }
 
