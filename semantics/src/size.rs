@@ -9,8 +9,10 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -29,10 +31,28 @@ pub enum SymKind {
 }
 
 /// A symbolic integer. The id keeps equal names of different scopes apart.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sym(Arc<SymData>);
 
-#[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+impl Hash for Sym {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
+}
+
+impl Ord for Sym {
+    fn cmp(&self, other: &Sym) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for Sym {
+    fn partial_cmp(&self, other: &Sym) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct SymData {
     id: u32,
     kind: SymKind,
@@ -91,11 +111,19 @@ pub enum SizeFault {
 impl Size {
     /// The sum of coefficients times monomials (sorted by atom, powers not zero).
     pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
-        let mut map: BTreeMap<Monomial, BigInt> = BTreeMap::new();
-        for (monomial, coefficient) in terms {
-            *map.entry(monomial).or_default() += coefficient;
+        let mut terms: Vec<(Monomial, BigInt)> = terms.into_iter().collect();
+        if !terms.is_sorted_by(|(a, _), (b, _)| a < b) {
+            terms.sort_by(|(a, _), (b, _)| a.cmp(b));
+            terms.dedup_by(|(next, c), (monomial, sum)| {
+                let same = next == monomial;
+                if same {
+                    *sum += std::mem::take(c);
+                }
+                same
+            });
         }
-        Size(Arc::new(map.into_iter().filter(|(_, c)| !c.is_zero()).collect()))
+        terms.retain(|(_, c)| !c.is_zero());
+        Size(Arc::new(terms))
     }
 
     pub fn zero() -> Size {
@@ -115,7 +143,7 @@ impl Size {
     }
 
     pub fn atom(atom: Atom) -> Size {
-        Size::from_terms([(vec![(atom, 1)], BigInt::one())])
+        Size(Arc::new(vec![(vec![(atom, 1)], BigInt::one())]))
     }
 
     /// The terms of the polynomial: monomials sorted, coefficients not zero.
@@ -168,7 +196,10 @@ impl Size {
     }
 
     pub fn scale(&self, by: &BigInt) -> Size {
-        Size::from_terms(self.0.iter().map(|(m, c)| (m.clone(), c * by)))
+        match by.is_zero() {
+            true => Size::zero(),
+            false => Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), c * by)).collect())),
+        }
     }
 
     /// Product of many, 1 for none.
@@ -272,18 +303,39 @@ impl Size {
     /// Replaces atoms from the inside out: `f` sees each atom with its arguments
     /// already rewritten and gives the size that takes its place.
     pub fn map_atoms(&self, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
-        let mut sum = Size::zero();
+        let stays = |atom: &Atom| matches!(atom, Atom::Sym(_)) && f(atom).is_none();
+        if self.0.iter().flat_map(|(monomial, _)| monomial).all(|(atom, _)| stays(atom)) {
+            return self.clone();
+        }
+        let mut terms = Vec::new();
         for (monomial, coefficient) in self.0.iter() {
-            let mut product = Size::int(coefficient.clone());
+            let (mut kept, mut product): (Monomial, Option<Size>) = (Vec::new(), None);
             for (atom, power) in monomial {
-                let factor = rebuild(atom, f);
+                let Some(factor) = rebuild(atom, f).filter(|new| !new.is_atom(atom)) else {
+                    kept.push((atom.clone(), *power));
+                    continue;
+                };
                 for _ in 0..*power {
-                    product = &product * &factor;
+                    product = Some(product.map_or_else(|| factor.clone(), |product| &product * &factor));
                 }
             }
-            sum = &sum + &product;
+            match product {
+                None => terms.push((kept, coefficient.clone())),
+                Some(product) => {
+                    let product = product.0.iter();
+                    terms.extend(product.map(|(m, c)| (multiply(&kept, m), c * coefficient)));
+                }
+            }
         }
-        sum
+        Size::from_terms(terms)
+    }
+
+    /// Whether the size is this atom.
+    fn is_atom(&self, atom: &Atom) -> bool {
+        match self.0.as_slice() {
+            [(m, c)] if c.is_one() => matches!(m.as_slice(), [(own, 1)] if own == atom),
+            _ => false,
+        }
     }
 
     /// Simultaneous substitution of symbols.
@@ -338,21 +390,22 @@ impl Size {
     }
 }
 
-/// An atom with its arguments rewritten by `f`, then `f` on the atom itself.
-fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
+/// An atom with its arguments rewritten by `f`, then `f` on the atom itself; nothing if it
+/// stays as it is.
+fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
     let inner = match atom {
-        Atom::Sym(_) => return f(atom).unwrap_or_else(|| Size::atom(atom.clone())),
+        Atom::Sym(_) => return f(atom),
         Atom::Div(a, b) => a.map_atoms(f).floor_div(&b.map_atoms(f)),
         Atom::Min(a, b) => a.map_atoms(f).minimum(&b.map_atoms(f)),
         Atom::Max(a, b) => a.map_atoms(f).maximum(&b.map_atoms(f)),
     };
-    match inner.0.as_slice() {
+    Some(match inner.0.as_slice() {
         [(m, c)] if c.is_one() && m.len() == 1 && m[0].1 == 1 => match f(&m[0].0) {
             Some(size) if !matches!(m[0].0, Atom::Sym(_)) => size,
             _ => inner,
         },
         _ => inner,
-    }
+    })
 }
 
 fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
@@ -369,31 +422,70 @@ fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, Si
 }
 
 fn multiply(a: &Monomial, b: &Monomial) -> Monomial {
-    let mut map: BTreeMap<Atom, u32> = a.iter().cloned().collect();
-    for (atom, power) in b {
-        *map.entry(atom.clone()).or_default() += power;
+    merged(a, b, |(m, _), (n, _)| m.cmp(n), Clone::clone, |(atom, p), (_, q)| Some((atom.clone(), p + q)))
+}
+
+/// Two sorted lists as one; what is in both is combined, or gone.
+fn merged<T>(
+    a: &[T],
+    b: &[T],
+    order: impl Fn(&T, &T) -> Ordering,
+    second: impl Fn(&T) -> T,
+    both: impl Fn(&T, &T) -> Option<T>,
+) -> Vec<T>
+where
+    T: Clone,
+{
+    let (mut all, mut i, mut k) = (Vec::with_capacity(a.len() + b.len()), 0, 0);
+    while i < a.len() && k < b.len() {
+        match order(&a[i], &b[k]) {
+            Ordering::Less => {
+                all.push(a[i].clone());
+                i += 1;
+            }
+            Ordering::Greater => {
+                all.push(second(&b[k]));
+                k += 1;
+            }
+            Ordering::Equal => {
+                all.extend(both(&a[i], &b[k]));
+                (i, k) = (i + 1, k + 1);
+            }
+        }
     }
-    map.into_iter().collect()
+    all.extend_from_slice(&a[i..]);
+    all.extend(b[k..].iter().map(second));
+    all
+}
+
+/// The sum of two sizes, of which the second is taken with the sign `sign`.
+fn sum(a: &Size, b: &Size, sign: impl Fn(&BigInt) -> BigInt) -> Size {
+    let second = |(m, c): &(Monomial, BigInt)| (m.clone(), sign(c));
+    let both = |(m, c): &(Monomial, BigInt), (_, d): &(Monomial, BigInt)| {
+        let sum = c + sign(d);
+        (!sum.is_zero()).then(|| (m.clone(), sum))
+    };
+    Size(Arc::new(merged(&a.0, &b.0, |(m, _), (n, _)| m.cmp(n), second, both)))
 }
 
 impl Add for &Size {
     type Output = Size;
     fn add(self, other: &Size) -> Size {
-        Size::from_terms(self.0.iter().chain(other.0.iter()).cloned())
+        sum(self, other, BigInt::clone)
     }
 }
 
 impl Neg for &Size {
     type Output = Size;
     fn neg(self) -> Size {
-        self.scale(&BigInt::from(-1))
+        Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), -c)).collect()))
     }
 }
 
 impl Sub for &Size {
     type Output = Size;
     fn sub(self, other: &Size) -> Size {
-        self + &(-other)
+        sum(self, other, |c| -c)
     }
 }
 
