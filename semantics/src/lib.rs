@@ -5,6 +5,7 @@
 //! not here either: they are `.rtl` text in `semantics/ops/`, elaborated to core
 //! [`term::Term`]s by the `grammar` crate.
 
+pub mod alike;
 pub mod alpha;
 pub mod arith;
 pub mod cancel;

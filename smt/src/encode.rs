@@ -118,7 +118,17 @@ impl Known {
 impl Encoder {
     /// An encoder that has the facts asserted.
     pub fn new(mode: Mode, known: Known) -> Encoder {
-        let mut encoder = Encoder {
+        let mut encoder = Encoder::bare(mode, known);
+        for fact in encoder.known.facts.clone() {
+            let (truth, _) = encoder.sizes.cond(&mut encoder.q, &fact);
+            encoder.q.assert(truth);
+        }
+        encoder
+    }
+
+    /// One that has nothing asserted, for what is seen without a question.
+    pub fn bare(mode: Mode, known: Known) -> Encoder {
+        Encoder {
             q: Query::new(),
             sizes: SizeTerms::default(),
             mode,
@@ -137,12 +147,7 @@ impl Encoder {
             divisions: HashMap::new(),
             memo: HashMap::new(),
             depth: 0,
-        };
-        for fact in encoder.known.facts.clone() {
-            let (truth, _) = encoder.sizes.cond(&mut encoder.q, &fact);
-            encoder.q.assert(truth);
         }
-        encoder
     }
 
     pub fn known(&self) -> &Known {

@@ -110,3 +110,28 @@ pub(crate) fn number(q: &Query, id: Id) -> Option<BigRational> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_compared_as_polynomials_that_wrap() {
+        let mut q = Query::new();
+        let (x, y) = (q.constant("x", Sort::Bits(8)), q.constant("y", Sort::Bits(8)));
+        let (minus_x, minus_y) = (q.op(Op::BvNeg, vec![x]), q.op(Op::BvNeg, vec![y]));
+        let (sum, minus_both) = (q.op(Op::BvAdd, vec![x, y]), q.op(Op::BvAdd, vec![minus_x, minus_y]));
+        let minus_sum = q.op(Op::BvNeg, vec![sum]);
+        assert!(same_wrapped(&q, minus_both, minus_sum));
+        assert!(!same_wrapped(&q, minus_both, sum));
+        let (minus_one, half) = (q.bits(255, 8), q.bits(128, 8));
+        let by_minus_one = q.op(Op::BvMul, vec![minus_one, x]);
+        assert!(same_wrapped(&q, by_minus_one, minus_x));
+        // 128 x + 128 x = 256 x = 0
+        let halves = q.op(Op::BvMul, vec![half, x]);
+        let (whole, zero) = (q.op(Op::BvAdd, vec![halves, halves]), q.bits(0, 8));
+        assert!(same_wrapped(&q, whole, zero) && !same_wrapped(&q, halves, zero));
+        let wide = q.constant("z", Sort::Bits(16));
+        assert!(!same_wrapped(&q, x, wide));
+    }
+}

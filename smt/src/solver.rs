@@ -19,7 +19,7 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use crate::canary::{self, canaries};
 use crate::pool::Pool;
 use crate::query::Query;
-use crate::remembered::Remembered;
+use crate::remembered::{Remembered, Texts};
 use crate::z3_backend;
 
 /// The version of Z3 that this crate was tried with: the prefix of its full version.
@@ -200,7 +200,9 @@ pub struct Solver {
     backend: Arc<dyn Backend>,
     deadline: Mutex<Option<Instant>>,
     observer: Option<Observer>,
+    /// About the claim at hand.
     answers: Mutex<Remembered>,
+    texts: Mutex<Texts>,
 }
 
 impl Solver {
@@ -223,7 +225,8 @@ impl Solver {
     }
 
     fn of(backend: Arc<dyn Backend>) -> Solver {
-        Solver { backend, deadline: Mutex::default(), observer: None, answers: Mutex::default() }
+        let (deadline, answers, texts) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Solver { backend, deadline, observer: None, answers, texts }
     }
 
     /// The same solver, with one who sees each question that is asked of it.
@@ -269,13 +272,19 @@ impl Solver {
         answer
     }
 
-    /// Asks a question in SMT-LIB text.
+    /// Asks a question in SMT-LIB text, unless it was asked before.
     pub fn check_text(&self, text: &str, budget: Budget) -> Answer {
-        let Some((budget, deadline)) = self.allowed(budget) else {
+        let texts = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = texts().of(text, budget).filter(|_| self.fault().is_none()) {
+            return answer;
+        }
+        let Some((within, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
-        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, budget, deadline));
-        catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
+        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, within, deadline));
+        let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
+        texts().keep(text, budget, &answer);
+        answer
     }
 
     /// What is left of a budget, and until when; nothing when time is over.

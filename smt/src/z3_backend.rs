@@ -393,6 +393,19 @@ mod tests {
     }
 
     #[test]
+    fn a_context_answers_again_and_not_for_another() {
+        let mut q = Query::new();
+        let no = q.bool(false);
+        q.assert(no);
+        for number in [3, 4] {
+            assert_eq!(Z3.check(&q, Budget::PRUNE), Answer::Unsat);
+            let probe = crate::canary::probe(number);
+            assert_eq!(probe.accepts(&Z3.check_there(&probe.query, Budget::PRUNE)), Some(true));
+            assert_eq!(Z3.check_there(&q, Budget::PRUNE), Answer::Unsat);
+        }
+    }
+
+    #[test]
     fn budgets_end_in_a_reason_never_in_unsat() {
         let short = Budget { rlimit: 0, timeout_ms: 100 };
         assert_eq!(Z3.check(&hard(), short), Answer::Unknown(Reason::Timeout));
