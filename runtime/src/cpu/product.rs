@@ -13,9 +13,8 @@ use rtv_semantics::dtype::DType;
 use crate::loops::{ArrayId, Axis, Contraction, Kernel, Lin, Nests, Node};
 
 #[cfg(target_arch = "x86_64")]
-use super::access::transpose_8;
+use super::access::{transpose_8, transpose_lines};
 use super::block::Arrays;
-use super::memory::Memory;
 use super::pass::Lane;
 use super::pool::Pool;
 use super::tile::{self, Element, Left};
@@ -185,7 +184,7 @@ impl Product {
         bounds: &Bounds,
         packed: *const T,
     ) {
-        let mut sums = Sums::<T>::new(self, arrays, z);
+        let sums = Sums::<T>::new(self, arrays, z);
         let padded = self.columns().next_multiple_of(tile::columns::<T>());
         let starts = || rows.clone().step_by(tile::ROWS);
         let columns = starts().map(bounds.columns).max().unwrap_or(0).min(self.columns());
@@ -219,7 +218,7 @@ impl Product {
 
     fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
         let (rows, columns) = (self.rows(), self.columns());
-        let mut sums = Sums::<T>::new(self, arrays, z);
+        let sums = Sums::<T>::new(self, arrays, z);
         let width = tile::columns::<T>();
         let packed =
             tile::Packed::<T>::new(DEPTH.min(self.depth) * COLUMNS.min(columns.next_multiple_of(width)));
@@ -231,13 +230,20 @@ impl Product {
                 pool.run((end - first).div_ceil(width), &|strip| {
                     self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
                 });
-                // As many for each thread, and as many rows for each task.
-                let down =
-                    rows.div_ceil(ROWS).next_multiple_of(pool.threads()).min(rows.div_ceil(tile::ROWS));
-                let across = (end - first).div_ceil(TASK_COLUMNS);
+                // Each thread has columns of its own, which it packed, or rows, of which there are
+                // then more; all tasks have as many of both.
+                let by_columns = end - first >= rows;
+                let parts = |length: usize, task: usize, tile: usize, shared: bool| {
+                    let threads = if shared { pool.threads() } else { 1 };
+                    length.div_ceil(task).next_multiple_of(threads).min(length.div_ceil(tile))
+                };
+                let across = parts(end - first, TASK_COLUMNS, width, by_columns);
+                let down = parts(rows, ROWS, tile::ROWS, !by_columns);
                 pool.run(down * across, &|task| {
-                    let range = share(rows, tile::ROWS, (task / across, down));
-                    let own = share(end - first, width, (task % across, across));
+                    let (row, column) =
+                        if by_columns { (task % down, task / down) } else { (task / across, task % across) };
+                    let range = share(rows, tile::ROWS, (row, down));
+                    let own = share(end - first, width, (column, across));
                     let own = (first + own.start, first + own.end);
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
@@ -245,7 +251,13 @@ impl Product {
                 });
             }
         }
-        sums.finish(self, arrays, z, 0..rows, 0..columns);
+        if sums.are_complete(self) {
+            return;
+        }
+        pool.run(rows.div_ceil(tile::ROWS), &|strip| {
+            let range = strip * tile::ROWS..((strip + 1) * tile::ROWS).min(rows);
+            sums.finish(self, arrays, z, range, 0..columns);
+        });
     }
 
     /// Packs a strip of columns of the right operand: column by column within an index
@@ -399,16 +411,22 @@ fn pack<T: Element>(
         && T::DTYPE == DType::F32
         && super::vectors() >= super::Vectors::Avx2
         && lines.len() == width
-        && width.is_multiple_of(SIDE)
         && steps.len() >= SIDE
-        && even(lines)
         && contiguous(steps)
     {
-        let start = operand.base + operand.batch[z] + lines[0] + steps[0];
+        let start = operand.base + operand.batch[z] + steps[0];
         let memory = arrays.pointer(operand.array).cast::<f32>().wrapping_offset(start as isize);
-        let apart = (lines[1] - lines[0]) as isize;
-        // SAFETY: the features are there, and offsets lie within the array.
-        return unsafe { pack_squares(memory, apart, steps.len(), width, into.as_mut_ptr().cast()) };
+        let line = |number: usize| memory.wrapping_offset(lines[number] as isize).cast_const();
+        let into = into.as_mut_ptr().cast();
+        if width == tile::ROWS {
+            // SAFETY: the features are there, and offsets lie within the array.
+            return unsafe { pack_rows(std::array::from_fn(line), steps.len(), into) };
+        }
+        if width.is_multiple_of(SIDE) && even(lines) {
+            let apart = (lines[1] - lines[0]) as isize;
+            // SAFETY: as above.
+            return unsafe { pack_squares(line(0), apart, steps.len(), width, into) };
+        }
     }
     match operand.dtype {
         DType::F32 => from!(f32, |x: f32| T::from_f64_bits(x.into())),
@@ -462,6 +480,27 @@ unsafe fn pack_squares(from: *const f32, apart: isize, deep: usize, width: usize
     }
 }
 
+/// Packs the lines of a strip of rows, of `deep` elements each.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn pack_rows(lines: [*const f32; tile::ROWS], deep: usize, into: *mut f32) {
+    let mut k = 0;
+    // SAFETY, for all of it: the caller's. Squares are wider than strips, and what one writes
+    // too much is less than an element of each line, which comes after it.
+    unsafe {
+        while k + SIDE < deep {
+            let square = std::array::from_fn(|i| lines[i.min(tile::ROWS - 1)].add(k));
+            transpose_lines(square, into.add(k * tile::ROWS), tile::ROWS);
+            k += SIDE;
+        }
+        for k in k..deep {
+            for (i, line) in lines.iter().enumerate() {
+                *into.add(k * tile::ROWS + i) = *line.add(k);
+            }
+        }
+    }
+}
+
 fn even(offsets: &[i64]) -> bool {
     offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0])
 }
@@ -508,36 +547,37 @@ unsafe fn pack_from<S: Copy, T: Element>(
     }
 }
 
-/// Where sums are kept: in the result, if its elements are those of the kernel and lie
-/// row by row, else beside it until they are complete.
-struct Sums<T> {
+/// Where sums are kept: in the result, if its elements are those of the kernel and each tile
+/// lies row by row, else beside it until they are complete.
+struct Sums<'p, T> {
     pointer: *mut T,
     /// Elements from one row to the next.
     stride: usize,
-    beside: Option<Memory>,
-    columns: usize,
+    /// Where columns are, of sums in the result.
+    places: Option<&'p [i64]>,
+    beside: Option<tile::Packed<T>>,
 }
 
 // SAFETY: tasks add to disjoint tiles.
-unsafe impl<T> Sync for Sums<T> {}
+unsafe impl<T> Sync for Sums<'_, T> {}
 
-impl<T: Element> Sums<T> {
-    fn new(product: &Product, arrays: Arrays, z: usize) -> Sums<T> {
+impl<'p, T: Element> Sums<'p, T> {
+    fn new(product: &'p Product, arrays: Arrays, z: usize) -> Sums<'p, T> {
         let (rows, columns) = (&product.out.rows, &product.out.columns);
-        let in_rows = columns.windows(2).all(|pair| pair[1] == pair[0] + 1) && even(rows);
-        if product.out.dtype == T::DTYPE && in_rows {
+        if product.out.dtype == T::DTYPE && columns.chunks(tile::columns::<T>()).all(contiguous) && even(rows)
+        {
             let memory = arrays.pointer(product.out.array).cast::<T>();
             let stride = if rows.len() > 1 { (rows[1] - rows[0]) as usize } else { columns.len() };
             let pointer = memory.wrapping_offset(product.out.batch[z] as isize);
-            return Sums { pointer, stride, beside: None, columns: columns.len() };
+            return Sums { pointer, stride, places: Some(columns), beside: None };
         }
-        let beside = Memory::new(rows.len() * columns.len() * size_of::<T>());
-        Sums {
-            pointer: beside.pointer().cast(),
-            stride: columns.len(),
-            beside: Some(beside),
-            columns: columns.len(),
-        }
+        let beside = tile::Packed::new(rows.len() * columns.len());
+        Sums { pointer: beside.pointer(), stride: columns.len(), places: None, beside: Some(beside) }
+    }
+
+    fn at(&self, row: usize, column: usize) -> *mut T {
+        let column = self.places.map_or(column, |places| places[column] as usize);
+        self.pointer.wrapping_add(row * self.stride + column)
     }
 
     unsafe fn add(
@@ -549,15 +589,17 @@ impl<T: Element> Sums<T> {
         first: bool,
     ) {
         // SAFETY: the caller's.
-        unsafe {
-            let into = self.pointer.wrapping_add(row * self.stride + column);
-            T::tile(deep, left, right.as_ptr(), into, self.stride, count, first);
-        }
+        unsafe { T::tile(deep, left, right.as_ptr(), self.at(row, column), self.stride, count, first) };
+    }
+
+    /// Whether they are in their places once all is added.
+    fn are_complete(&self, product: &Product) -> bool {
+        self.beside.is_none() && product.depth > 0
     }
 
     /// Brings complete sums to their places.
     fn finish(
-        &mut self,
+        &self,
         product: &Product,
         arrays: Arrays,
         z: usize,
@@ -567,9 +609,8 @@ impl<T: Element> Sums<T> {
         // A sum of nothing is 0, whatever was in the memory.
         if product.depth == 0 {
             for row in rows.clone() {
-                // SAFETY: the row lies within the sums.
-                unsafe { std::slice::from_raw_parts_mut(self.pointer.add(row * self.stride), self.columns) }
-                    .fill(T::ZERO);
+                // SAFETY: the sum is there.
+                columns.clone().for_each(|column| unsafe { *self.at(row, column) = T::ZERO });
             }
         }
         if self.beside.is_none() {
@@ -582,9 +623,7 @@ impl<T: Element> Sums<T> {
                     for column in columns.clone() {
                         let at = product.out.batch[z] + product.out.rows[row] + product.out.columns[column];
                         // SAFETY: the element lies within the array, the sum beside it.
-                        unsafe {
-                            *memory.offset(at as isize) = $f(*self.pointer.add(row * self.stride + column))
-                        };
+                        unsafe { *memory.offset(at as isize) = $f(*self.at(row, column)) };
                     }
                 }
             }};
