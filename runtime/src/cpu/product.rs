@@ -7,6 +7,8 @@
 //! packed as they are. Products are fused into the sums, which run along the inner axis
 //! in blocks of [`DEPTH`], in order, whatever the threads.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use rtv_semantics::dtype::DType;
 
@@ -26,6 +28,8 @@ const ROWS: usize = 8 * tile::ROWS;
 /// Columns of one task, and of the right operand that is packed at a time.
 const TASK_COLUMNS: usize = 512;
 const COLUMNS: usize = 2048;
+/// Tasks of columns for each thread from which on these do without the others.
+const APART: usize = 4;
 /// Batches from which on each is a task of its own.
 const MANY: usize = 4;
 /// Strips of columns up to which the left operand is not packed.
@@ -129,6 +133,15 @@ impl Product {
         self.out.columns.len()
     }
 
+    /// Multiplies the other way round where that brings neighbours of the result side by side.
+    pub fn turn_to_result(&mut self) {
+        let side_by_side = |offsets: &[i64]| matches!(offsets, [a, b, ..] if b - a == 1);
+        if side_by_side(&self.out.rows) && !side_by_side(&self.out.columns) {
+            std::mem::swap(&mut self.left, &mut self.right);
+            std::mem::swap(&mut self.out.rows, &mut self.out.columns);
+        }
+    }
+
     pub fn run(&self, arrays: Arrays, pool: &Pool) {
         match Lane::of(self.out.dtype) {
             Lane::F32 => self.run_as::<f32>(arrays, pool),
@@ -180,7 +193,7 @@ impl Product {
         &self,
         arrays: Arrays,
         z: usize,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         bounds: &Bounds,
         packed: *const T,
     ) {
@@ -219,6 +232,45 @@ impl Product {
     fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
         let (rows, columns) = (self.rows(), self.columns());
         let sums = Sums::<T>::new(self, arrays, z);
+        if columns >= APART * TASK_COLUMNS * pool.threads() {
+            let parts = columns.div_ceil(TASK_COLUMNS).next_multiple_of(pool.threads());
+            pool.run(parts, &|part| {
+                let own = share(columns, tile::columns::<T>(), (part, parts));
+                self.apart::<T>(arrays, z, own, &sums);
+            });
+        } else {
+            self.together::<T>(arrays, z, &sums, pool);
+        }
+        if sums.are_complete(self) {
+            return;
+        }
+        pool.run(rows.div_ceil(tile::ROWS), &|strip| {
+            let range = strip * tile::ROWS..((strip + 1) * tile::ROWS).min(rows);
+            sums.finish(self, arrays, z, range, 0..columns);
+        });
+    }
+
+    /// Some columns by one thread, which packs them for itself.
+    fn apart<T: Element>(&self, arrays: Arrays, z: usize, columns: Range<usize>, sums: &Sums<T>) {
+        let strips = columns.len().div_ceil(tile::columns::<T>());
+        let packed = tile::Packed::<T>::new(DEPTH.min(self.depth) * strips * tile::columns::<T>());
+        let own = (columns.start, columns.end);
+        for start in (0..self.depth).step_by(DEPTH) {
+            let depth = start..(start + DEPTH).min(self.depth);
+            for strip in 0..strips {
+                self.pack_right(arrays, z, own, strip, &depth, packed.pointer());
+            }
+            for row in (0..self.rows()).step_by(ROWS) {
+                let rows = row..(row + ROWS).min(self.rows());
+                let part = Part { z, rows, columns: own, packed: own, depth: depth.clone() };
+                self.task::<T>(arrays, part, &self.whole(), (packed.pointer(), depth.len()), sums);
+            }
+        }
+    }
+
+    /// All columns, of which each thread packs some for all.
+    fn together<T: Element>(&self, arrays: Arrays, z: usize, sums: &Sums<T>, pool: &Pool) {
+        let (rows, columns) = (self.rows(), self.columns());
         let width = tile::columns::<T>();
         let packed =
             tile::Packed::<T>::new(DEPTH.min(self.depth) * COLUMNS.min(columns.next_multiple_of(width)));
@@ -230,34 +282,18 @@ impl Product {
                 pool.run((end - first).div_ceil(width), &|strip| {
                     self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
                 });
-                // Each thread has columns of its own, which it packed, or rows, of which there are
-                // then more; all tasks have as many of both.
-                let by_columns = end - first >= rows;
-                let parts = |length: usize, task: usize, tile: usize, shared: bool| {
-                    let threads = if shared { pool.threads() } else { 1 };
-                    length.div_ceil(task).next_multiple_of(threads).min(length.div_ceil(tile))
-                };
-                let across = parts(end - first, TASK_COLUMNS, width, by_columns);
-                let down = parts(rows, ROWS, tile::ROWS, !by_columns);
-                pool.run(down * across, &|task| {
-                    let (row, column) =
-                        if by_columns { (task % down, task / down) } else { (task / across, task % across) };
-                    let range = share(rows, tile::ROWS, (row, down));
-                    let own = share(end - first, width, (column, across));
+                let tasks = Tasks::of(rows, end - first, width, pool.threads());
+                pool.run(tasks.down * tasks.across, &|task| {
+                    let (row, column) = tasks.place(task);
+                    let range = share(rows, tile::ROWS, (row, tasks.down));
+                    let own = share(end - first, width, (column, tasks.across));
                     let own = (first + own.start, first + own.end);
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
-                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), &sums);
+                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), sums);
                 });
             }
         }
-        if sums.are_complete(self) {
-            return;
-        }
-        pool.run(rows.div_ceil(tile::ROWS), &|strip| {
-            let range = strip * tile::ROWS..((strip + 1) * tile::ROWS).min(rows);
-            sums.finish(self, arrays, z, range, 0..columns);
-        });
     }
 
     /// Packs a strip of columns of the right operand: column by column within an index
@@ -268,7 +304,7 @@ impl Product {
         z: usize,
         (first, end): (usize, usize),
         strip: usize,
-        depth: &std::ops::Range<usize>,
+        depth: &Range<usize>,
         packed: *mut T,
     ) {
         let width = tile::columns::<T>();
@@ -331,8 +367,8 @@ impl Product {
         &self,
         arrays: Arrays,
         z: usize,
-        rows: &std::ops::Range<usize>,
-        depth: &std::ops::Range<usize>,
+        rows: &Range<usize>,
+        depth: &Range<usize>,
         columns: usize,
     ) -> Option<Left<T>> {
         let Operand { array, dtype, base, outer, inner, batch } = &self.left;
@@ -349,8 +385,41 @@ impl Product {
     }
 }
 
+/// The tasks that rows and columns are cut into.
+struct Tasks {
+    down: usize,
+    across: usize,
+    /// Whether a thread gets tasks below each other: then it multiplies with what it packed.
+    by_columns: bool,
+}
+
+impl Tasks {
+    fn of(rows: usize, columns: usize, width: usize, threads: usize) -> Tasks {
+        // What there is more of is cut for the threads, as many parts for each.
+        let by_columns = columns >= rows;
+        let parts = |length: usize, most: usize, tile: usize, threads: usize| {
+            length.div_ceil(most).next_multiple_of(threads).min(length.div_ceil(tile))
+        };
+        let (by_row, by_column) = if by_columns { (1, threads) } else { (threads, 1) };
+        Tasks {
+            down: parts(rows, ROWS, tile::ROWS, by_row),
+            across: parts(columns, TASK_COLUMNS, width, by_column),
+            by_columns,
+        }
+    }
+
+    /// Among the parts of the rows, and of the columns.
+    fn place(&self, task: usize) -> (usize, usize) {
+        if self.by_columns {
+            (task % self.down, task / self.down)
+        } else {
+            (task / self.across, task % self.across)
+        }
+    }
+}
+
 /// One of some parts of a length, as even as whole tiles make them.
-fn share(length: usize, tile: usize, (at, parts): (usize, usize)) -> std::ops::Range<usize> {
+fn share(length: usize, tile: usize, (at, parts): (usize, usize)) -> Range<usize> {
     let tiles = length.div_ceil(tile);
     let cut = |at: usize| (tiles * at / parts * tile).min(length);
     cut(at)..cut(at + 1)
@@ -367,11 +436,11 @@ pub struct Bounds<'a> {
 /// What one task multiplies.
 struct Part {
     z: usize,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     columns: (usize, usize),
     /// The columns that the packed block holds.
     packed: (usize, usize),
-    depth: std::ops::Range<usize>,
+    depth: Range<usize>,
 }
 
 /// A pointer that tasks share.
@@ -392,8 +461,8 @@ fn pack<T: Element>(
     arrays: Arrays,
     operand: &Operand,
     z: usize,
-    outer: std::ops::Range<usize>,
-    inner: std::ops::Range<usize>,
+    outer: Range<usize>,
+    inner: Range<usize>,
     width: usize,
     into: &mut [T],
 ) {
@@ -509,6 +578,12 @@ fn contiguous(offsets: &[i64]) -> bool {
     offsets.windows(2).all(|pair| pair[1] == pair[0] + 1)
 }
 
+/// Where offsets are not those of neighbours, if that is at one place.
+fn cut_in_two(offsets: &[i64]) -> Option<usize> {
+    let cut = 1 + offsets.windows(2).position(|pair| pair[1] != pair[0] + 1)?;
+    contiguous(&offsets[cut..]).then_some(cut)
+}
+
 unsafe fn pack_from<S: Copy, T: Element>(
     memory: *const S,
     outer: &[i64],
@@ -535,6 +610,17 @@ unsafe fn pack_from<S: Copy, T: Element>(
                 let from = std::slice::from_raw_parts(from, inner.len());
                 for (k, x) in from.iter().enumerate() {
                     into[k * width + i] = convert(*x);
+                }
+            }
+        } else if let Some(cut) = cut_in_two(outer) {
+            // Neighbours in memory but for one place: a window reaches into the next line.
+            for (k, offset) in inner.iter().enumerate() {
+                for part in [0..cut, cut..outer.len()] {
+                    let from = memory.wrapping_offset((outer[part.start] + offset) as isize);
+                    let from = std::slice::from_raw_parts(from, part.len());
+                    for (into, x) in into[k * width..][part].iter_mut().zip(from) {
+                        *into = convert(*x);
+                    }
                 }
             }
         } else {
@@ -598,14 +684,7 @@ impl<'p, T: Element> Sums<'p, T> {
     }
 
     /// Brings complete sums to their places.
-    fn finish(
-        &self,
-        product: &Product,
-        arrays: Arrays,
-        z: usize,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-    ) {
+    fn finish(&self, product: &Product, arrays: Arrays, z: usize, rows: Range<usize>, columns: Range<usize>) {
         // A sum of nothing is 0, whatever was in the memory.
         if product.depth == 0 {
             for row in rows.clone() {
