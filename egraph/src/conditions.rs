@@ -154,17 +154,17 @@ impl<'a> Conditions<'a> {
         values: &[Id],
         fresh: &mut Fresh,
     ) -> Result<(), Refusal> {
-        let given = instance.syms.iter().zip(sizes);
+        let given = instance.of.syms.iter().zip(sizes);
         let subst = given.clone().fold(Subst::new(), |s, (sym, size)| s.with_size(sym, size.clone()));
         let naturals = given.filter(|(sym, _)| sym.is_natural()).map(|(_, size)| Cond::non_neg(size.clone()));
-        let facts = instance.facts.iter().map(|fact| subst.cond(fact));
+        let facts = instance.of.facts.iter().map(|fact| subst.cond(fact));
         for cond in naturals.chain(facts) {
             if !self.implied(&cond) {
                 return Err(Refusal::Size(cond));
             }
         }
-        if self.real && !instance.moves {
-            for ((var, ty), value) in instance.params.iter().zip(values) {
+        if self.real && !instance.of.moves {
+            for ((var, ty), value) in instance.of.params.iter().zip(values) {
                 let is_float = ty.as_tensor().is_some_and(|t| t.dtype.is_float());
                 if is_float && !self.known(graph, *value).finite {
                     return Err(Refusal::NotFinite(var.name.to_string()));
@@ -173,10 +173,10 @@ impl<'a> Conditions<'a> {
         }
         for at in instance.lopsided() {
             if !self.is_safe(graph, values[at], fresh) {
-                return Err(Refusal::MayFail(instance.params[at].0.name.to_string()));
+                return Err(Refusal::MayFail(instance.of.params[at].0.name.to_string()));
             }
         }
-        match instance.claim.directed {
+        match instance.of.claim.directed {
             true if !self.left_is_defined(graph, instance, &subst, values, fresh) => {
                 Err(Refusal::LeftUndefined)
             }
@@ -196,7 +196,7 @@ impl<'a> Conditions<'a> {
         if !self.fails_nowhere(&left, fresh) {
             return false;
         }
-        let params = instance.params.iter().zip(values);
+        let params = instance.of.params.iter().zip(values);
         let vars: Vec<(Var, Known)> =
             params.map(|((var, _), value)| (var.clone(), self.known(graph, *value))).collect();
         !self.real || self.look(&left, vars.into_iter()).finite

@@ -60,7 +60,7 @@ struct Bound {
 impl Matcher<'_> {
     /// Every way in which the side stands at the class, within the budget.
     pub fn at(&mut self, from: usize, class: Id) -> Vec<Match> {
-        let nothing = Bound { sizes: Unknowns::default(), values: vec![None; self.instance.params.len()] };
+        let nothing = Bound { sizes: Unknowns::default(), values: vec![None; self.instance.of.params.len()] };
         let instance = self.instance;
         let found = self.pattern(&instance.sides[from].pattern, class, nothing);
         let settled = found.into_iter().filter(|(bound, _)| bound.sizes.is_settled());
@@ -82,7 +82,7 @@ impl Matcher<'_> {
             return (self.graph.egraph.find(value) == self.graph.egraph.find(class)).then_some(bound);
         }
         let mut equations = Vec::new();
-        if !extents(&self.instance.params[at].1, self.graph.ty(class), &mut equations) {
+        if !extents(&self.instance.of.params[at].1, self.graph.ty(class), &mut equations) {
             return None;
         }
         bound.values[at] = Some(class);

@@ -22,21 +22,32 @@ pub struct Rule {
     /// Where it is stated: `FILE:LINE`.
     pub place: String,
     pub mode: Mode,
-    pub claims: Vec<Arc<Claim>>,
+    pub claims: Vec<Arc<Prepared>>,
 }
 
-/// A claim ready to be matched. Its symbols and variables are those of no program.
+/// The first id of symbols and variables of claims: programs have lower ones. Two claims may have the same.
+const IDS: u32 = 1 << 29;
+
+/// A claim made ready for graphs, whatever is in them. Its symbols and variables are those of no program.
 #[derive(Debug)]
-pub struct Instance {
-    /// The place of the rule in the list of rules.
-    pub rule: usize,
+pub struct Prepared {
     pub claim: Arc<Claim>,
     pub syms: Vec<Sym>,
     pub params: Vec<(Var, Type)>,
     pub facts: Vec<Cond>,
-    pub sides: [Side; 2],
     /// Both sides only move data: see Note [Movement] in `semantics`.
     pub moves: bool,
+    /// The sides in operator form.
+    sides: Result<[Term; 2], Unusable>,
+}
+
+/// A claim ready to be matched in one graph.
+#[derive(Debug)]
+pub struct Instance {
+    /// The place of the rule in the list of rules.
+    pub rule: usize,
+    pub of: Arc<Prepared>,
+    pub sides: [Side; 2],
 }
 
 /// One side: a tree over heads of the table of patterns.
@@ -76,19 +87,9 @@ impl Unusable {
     }
 }
 
-impl Instance {
-    pub fn new(
-        rule: usize,
-        claim: &Arc<Claim>,
-        heads: &mut Heads,
-        fresh: &mut Fresh,
-    ) -> Result<Instance, Unusable> {
-        if !claim.requires.is_empty() {
-            return Err(Unusable::Precondition);
-        }
-        if claim.ranks.iter().any(|(_, extents)| extents.iter().any(Size::is_group)) {
-            return Err(Unusable::AnyRank);
-        }
+impl Prepared {
+    pub fn new(claim: Arc<Claim>) -> Prepared {
+        let mut fresh = Fresh::new(IDS);
         let mut names = Subst::new();
         let mut syms = Vec::new();
         for sym in &claim.syms {
@@ -104,22 +105,39 @@ impl Instance {
                 params.push((own, ty));
             }
         }
-        let mut side = |term: &Term| {
-            let term = names.term(term, fresh);
-            let form = operator_form(&term, fresh);
-            if form.dropped {
-                return Err(Unusable::Dropped);
-            }
-            let pattern = Pattern::of(&form.term, &params, heads);
-            let mut used = BTreeSet::new();
-            pattern.params(&mut used);
-            Ok(Side { pattern, syms: free_syms(&form.term), params: used, term: form.term })
-        };
-        let sides = [side(&claim.lhs)?, side(&claim.rhs)?];
+        let sides = sides(&claim, &names, &mut fresh);
         let facts = claim.facts.iter().map(|fact| names.cond(fact)).collect();
         let moves = claim.mode == Mode::Exact
             && [&claim.lhs, &claim.rhs].into_iter().all(|side| moves_alike(side, side));
-        Ok(Instance { rule, claim: claim.clone(), syms, params, facts, sides, moves })
+        Prepared { claim, syms, params, facts, moves, sides }
+    }
+}
+
+/// The sides of a claim under other names, in operator form.
+fn sides(claim: &Claim, names: &Subst, fresh: &mut Fresh) -> Result<[Term; 2], Unusable> {
+    if !claim.requires.is_empty() {
+        return Err(Unusable::Precondition);
+    }
+    if claim.ranks.iter().any(|(_, extents)| extents.iter().any(Size::is_group)) {
+        return Err(Unusable::AnyRank);
+    }
+    let mut side = |term: &Term| {
+        let form = operator_form(&names.term(term, fresh), fresh);
+        if form.dropped { Err(Unusable::Dropped) } else { Ok(form.term) }
+    };
+    Ok([side(&claim.lhs)?, side(&claim.rhs)?])
+}
+
+impl Instance {
+    pub fn new(rule: usize, of: &Arc<Prepared>, heads: &mut Heads) -> Result<Instance, Unusable> {
+        let mut side = |term: &Term| {
+            let pattern = Pattern::of(term, &of.params, heads);
+            let mut params = BTreeSet::new();
+            pattern.params(&mut params);
+            Side { pattern, syms: free_syms(term), params, term: term.clone() }
+        };
+        let [left, right] = of.sides.as_ref().map_err(|why| *why)?;
+        Ok(Instance { rule, of: of.clone(), sides: [side(left), side(right)] })
     }
 
     /// The parameters that one side computes and the other does not.
@@ -144,14 +162,14 @@ impl Instance {
     pub fn determines(&self, from: usize) -> bool {
         let (from, to) = (&self.sides[from], &self.sides[1 - from]);
         let mut given = from.syms.clone();
-        from.params.iter().for_each(|param| collect(&self.params[*param].1, &mut given));
-        let every = self.syms.iter().all(|sym| given.contains(sym));
+        from.params.iter().for_each(|param| collect(&self.of.params[*param].1, &mut given));
+        let every = self.of.syms.iter().all(|sym| given.contains(sym));
         every && to.params.is_subset(&from.params) && !matches!(from.pattern, Pattern::Param(_))
     }
 
     /// Whether a symbol is one of the rule.
     pub fn is_own(&self, sym: &Sym) -> bool {
-        self.syms.contains(sym)
+        self.of.syms.contains(sym)
     }
 }
 
@@ -191,6 +209,14 @@ impl Pattern {
         }
         let parts = parts(term).iter().map(|part| Pattern::of(part, params, heads)).collect();
         Pattern::Head(heads.intern(term), parts)
+    }
+
+    /// How far it reaches below the class at which it stands.
+    pub fn depth(&self) -> usize {
+        match self {
+            Pattern::Param(_) => 0,
+            Pattern::Head(_, parts) => 1 + parts.iter().map(Pattern::depth).max().unwrap_or(0),
+        }
     }
 
     fn heads(&self) -> usize {

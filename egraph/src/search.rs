@@ -11,12 +11,15 @@ use std::sync::Arc;
 
 use egg::Id;
 use rtv_semantics::derivation::{definition, parts};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Form, Fun, Term};
 
 use crate::conditions::{Conditions, Refusal};
 use crate::fingerprint::Fingerprints;
+use crate::fold::Folding;
+use crate::found::Found;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
@@ -89,8 +92,17 @@ struct Searched {
 /// What was refused, and how often, by rule and reason.
 pub type Refused = BTreeMap<usize, (Refusal, u64)>;
 
-/// Gives the rules that may stand where these operators are applied, each once.
-pub type Rules<'a> = dyn FnMut(&BTreeSet<String>) -> Vec<Rule> + 'a;
+/// What a graph is made of.
+#[derive(Default, Debug)]
+pub struct Present {
+    /// The names of the operators that are applied.
+    pub operators: BTreeSet<String>,
+    /// The dtypes and numbers of axes of its tensors.
+    pub kinds: BTreeSet<(DType, usize)>,
+}
+
+/// Gives the rules, at the choices of dtypes and ranks, that may stand in a graph of such terms, each once.
+pub type Rules<'a> = dyn FnMut(&Present) -> Vec<Rule> + 'a;
 
 pub struct Search<'a> {
     pub graph: Graph,
@@ -103,8 +115,10 @@ pub struct Search<'a> {
     pub unusable: BTreeMap<usize, Unusable>,
     searched: Vec<Searched>,
     apart: Apart,
+    found: Found,
     done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
     defined: HashSet<Id>,
+    folding: Folding,
     /// Where the invariants of the graph are checked.
     fingerprints: Option<Fingerprints>,
     /// The first rule that would have made two terms one that have different values.
@@ -141,8 +155,10 @@ impl<'a> Search<'a> {
             unusable: BTreeMap::new(),
             searched: Vec::new(),
             apart: Apart::default(),
+            found: Found::default(),
             done: HashSet::new(),
             defined: HashSet::new(),
+            folding: Folding::default(),
             fingerprints,
             wrong: None,
             looked_through: Fresh::new(1 << 30),
@@ -153,27 +169,34 @@ impl<'a> Search<'a> {
 
     /// Takes up the rules for what is in the graph by now.
     fn take_up(&mut self, rules: &mut Rules<'_>) {
-        let mut operators = BTreeSet::new();
-        for node in self.graph.egraph.nodes() {
-            if let Form::Call(Fun::Op(instance), _) = self.graph.heads().get(node.head).term.form() {
-                operators.insert(instance.name.to_string());
+        let mut present = Present::default();
+        let in_graph: BTreeSet<HeadId> = self.graph.egraph.nodes().iter().map(|node| node.head).collect();
+        for head in in_graph {
+            let term = &self.graph.heads().get(head).term;
+            if let Form::Call(Fun::Op(instance), _) = term.form() {
+                present.operators.insert(instance.name.to_string());
             }
+            present.kinds.extend(term.tensor_type().map(|t| (t.dtype, t.shape.len())));
         }
-        for rule in rules(&operators) {
-            self.compile(self.rules.len(), &rule);
-            self.rules.push(rule);
+        for rule in rules(&present) {
+            let known = self.rules.iter().position(|known| known.name == rule.name);
+            let at = known.unwrap_or(self.rules.len());
+            self.compile(at, &rule);
+            match known {
+                Some(at) => self.rules[at].claims.extend(rule.claims),
+                None => self.rules.push(rule),
+            }
         }
     }
 
     fn compile(&mut self, at: usize, rule: &Rule) {
         for claim in &rule.claims {
-            let Graph { egraph, fresh, .. } = &mut self.graph;
-            match Instance::new(at, claim, &mut egraph.analysis.heads, fresh) {
+            match Instance::new(at, claim, &mut self.graph.egraph.analysis.heads) {
                 Err(why) => drop(self.unusable.insert(at, why)),
                 Ok(instance) => {
                     let instance = Arc::new(instance);
                     // From right to left only what is an equation.
-                    let sides = if claim.directed { 0..1 } else { 0..2 };
+                    let sides = if claim.claim.directed { 0..1 } else { 0..2 };
                     for from in sides.filter(|from| instance.determines(*from)) {
                         if instance.growth(from) > 0 && instance.is_plain(from) {
                             continue;
@@ -193,8 +216,9 @@ impl<'a> Search<'a> {
     pub fn run(&mut self, rules: &mut Rules<'_>) -> Ended {
         for round in 0..self.limits.rounds {
             let before = self.size();
-            let unfolded = self.unfold();
+            let unfolded = self.unfold() | self.folding.fold(&mut self.graph, self.fingerprints.as_mut());
             self.graph.egraph.rebuild();
+            self.found.new_round();
             self.take_up(rules);
             let mut resting = false;
             let mut found = Vec::new();
@@ -238,6 +262,7 @@ impl<'a> Search<'a> {
         self.graph.egraph.nodes().len()
     }
 
+    /// Where a side stands, but for what was told in an earlier round.
     fn matches(&mut self, at: usize, round: usize) -> Vec<Match> {
         let Searched { instance, from, .. } = &self.searched[at];
         let Pattern::Head(head, _) = &instance.sides[*from].pattern else { return Vec::new() };
@@ -246,19 +271,19 @@ impl<'a> Search<'a> {
         classes.sort_unstable();
         let graph = &self.graph;
         let mut matcher = Matcher { graph, apart: &mut self.apart, instance, budget: MATCHES };
-        let found: Vec<Match> = classes.into_iter().flat_map(|class| matcher.at(*from, class)).collect();
+        let count = self.found.look(at, *from, &classes, &mut matcher);
         let cut_short = matcher.budget == 0;
         let searched = &mut self.searched[at];
         if cut_short {
             // Not all of it was seen: the search is not at its end.
             searched.rests_until = round + 1;
         }
-        if found.len() > MANY << searched.rested {
+        if count > MANY << searched.rested {
             searched.rested += 1;
             searched.rests_until = round + (REST << searched.rested);
             return Vec::new();
         }
-        found
+        self.found.take(at, &classes)
     }
 
     /// Whether the match told anything new.
@@ -266,7 +291,7 @@ impl<'a> Search<'a> {
         let Searched { instance, from, .. } = &self.searched[at];
         let (instance, from) = (instance.clone(), *from);
         let sizes: Option<Vec<Size>> =
-            instance.syms.iter().map(|sym| found.sizes.get(sym).cloned()).collect();
+            instance.of.syms.iter().map(|sym| found.sizes.get(sym).cloned()).collect();
         let values: Option<Vec<Id>> =
             found.values.iter().map(|value| value.map(|id| self.graph.egraph.find(id))).collect();
         let (Some(sizes), Some(values)) = (sizes, values) else { return false };
@@ -284,7 +309,7 @@ impl<'a> Search<'a> {
         let applied = Applied { instance: instance.clone(), sizes: sizes.clone(), values: values.clone() };
         self.applications.push(applied);
         let root = Root::Side { application, right: from == 0 };
-        let subst = instance.syms.iter().zip(&sizes);
+        let subst = instance.of.syms.iter().zip(&sizes);
         let subst = subst.fold(Subst::new(), |s, (sym, size)| s.with_size(sym, size.clone()));
         let mut writer = Writer {
             graph: &mut self.graph,

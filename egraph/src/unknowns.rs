@@ -30,12 +30,24 @@ impl Unknowns {
         loop {
             let before = (self.known.len(), self.open.len());
             for (rule, program) in std::mem::take(&mut self.open) {
+                // Most sizes of rules are symbols, and there is nothing to compute.
+                let sym = rule.as_sym().filter(|sym| unknown(sym));
+                match sym.map(|sym| (sym, self.known.get(sym))) {
+                    Some((_, Some(known))) if *known == program => continue,
+                    Some((_, Some(_))) => return false,
+                    Some((sym, None)) if !program.has_sym(&is_bound) => {
+                        self.known.insert(sym.clone(), program);
+                        continue;
+                    }
+                    _ if rule == program => continue,
+                    _ => {}
+                }
                 let rest = &rule.subst(&|s| self.known.get(s).cloned()) - &program;
                 if rest.is_zero() {
                     continue;
                 }
                 let open = |s: &Sym| unknown(s) && !self.known.contains_key(s);
-                if !rest.syms().iter().any(open) {
+                if !rest.has_sym(&open) {
                     return false;
                 }
                 match solved(&rest, &open) {
@@ -65,13 +77,16 @@ fn solved(rest: &Size, open: &dyn Fn(&Sym) -> bool) -> Option<(Sym, Size)> {
             with.into_iter().map(|(m, c)| Some((without_sym(&m, &sym)?, c))).collect();
         let factor = Size::from_terms(factors?);
         let value = (-&Size::from_terms(without)).exact_div(&factor)?;
-        let settled = value.syms().iter().all(|s| !is_bound(s) && !open(s));
+        let settled = !value.has_sym(&|s| is_bound(s) || open(s));
         settled.then_some((sym, value))
     })
 }
 
 fn mentions(atom: &Atom, sym: &Sym) -> bool {
-    Size::atom(atom.clone()).mentions(sym)
+    match atom {
+        Atom::Sym(s) => s == sym,
+        Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.mentions(sym) || b.mentions(sym),
+    }
 }
 
 /// The monomial without a symbol that is in it once, and in no quotient or extreme.

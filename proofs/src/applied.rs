@@ -1,11 +1,14 @@
-//! Which operators the sides of a rule apply for sure, as its text says: a rule need not be elaborated for a
-//! program that lacks what it is about.
+//! What a rule is about for sure, as its text says: the operators that its sides apply, the values that they are
+//! computed from. A rule need not be elaborated for a program that lacks it.
 
 use std::collections::BTreeSet;
 
-use rtv_grammar::ast::{Args, Dim, Element, Expr, ExprKind, IndexItem, ItemKind, Param, TypeKind, UnaryOp};
-use rtv_grammar::lower::operator_name;
+use rtv_grammar::ast::{
+    Args, Dim, Elem, Element, Expr, ExprKind, Generic, IndexItem, ItemKind, Param, TypeKind, UnaryOp,
+};
+use rtv_grammar::lower::{Choice, Ranks, operator_name};
 use rtv_grammar::prelude::Prelude;
+use rtv_semantics::dtype::DType;
 
 use crate::module::Module;
 
@@ -101,6 +104,40 @@ pub fn most_axes(module: &Module, at: usize, rank: usize) -> usize {
         _ => 0,
     };
     rule.params.iter().map(axes).max().unwrap_or(0)
+}
+
+/// A dtype and a number of axes.
+pub type Kind = (DType, usize);
+
+/// The kinds of the tensors that the rule at a place takes at a choice, as far as its text says them: it does not
+/// stand where there is no value of one.
+pub fn kinds_taken(module: &Module, at: usize, choice: &Choice) -> BTreeSet<Kind> {
+    let (ItemKind::Rule(rule), Ranks::Fixed(rank)) = (&module.items[at].kind, choice.ranks) else {
+        return BTreeSet::new();
+    };
+    let is_rank = |name: &str| {
+        rule.generics.iter().any(|generic| matches!(generic, Generic::Rank(rank) if rank.name == name))
+    };
+    let dtype = |elem: &Elem| match elem {
+        Elem::DType(dtype, _) => Some(*dtype),
+        Elem::Name(name) => choice.dtypes.iter().find(|(of, _)| **of == *name.name).map(|(_, dtype)| *dtype),
+        Elem::Apply { .. } => None,
+    };
+    let axes = |dim: &Dim| match dim {
+        Dim::Size(_) => Some(1),
+        Dim::Splat(splat) => match &splat.value.kind {
+            ExprKind::Name(name) if is_rank(name) => Some(rank),
+            _ => None,
+        },
+        Dim::Exists(_) => None,
+    };
+    let kind = |param: &Param| match &param.ty.kind {
+        TypeKind::Tensor { elem, dims: Some(dims), .. } => {
+            Some((dtype(elem)?, dims.iter().map(axes).sum::<Option<usize>>()?))
+        }
+        _ => None,
+    };
+    rule.params.iter().filter_map(kind).collect()
 }
 
 /// The operator of the library that a called name means.

@@ -8,6 +8,7 @@ use rtv_grammar::core_text;
 use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
+use rtv_semantics::entail::Entails;
 use rtv_semantics::guess::Guessing;
 use rtv_semantics::program::{Claim, Function};
 use rtv_semantics::subst::children;
@@ -67,8 +68,8 @@ pub fn rule_choices(module: &Module, at: usize, dtypes: &BTreeSet<DType>, rank: 
 }
 
 /// The claim of the item at a place of a module at a choice; nothing where it does not type there.
-pub fn rule_claim(module: &Module, at: usize, choice: &Choice) -> Option<Arc<Claim>> {
-    Lower::new(&module.defs, &Guessing).claim(&module.items[at], choice).map(Arc::new)
+pub fn rule_claim(module: &Module, at: usize, choice: &Choice, engine: &dyn Entails) -> Option<Arc<Claim>> {
+    Lower::new(&module.defs, engine).claim(&module.items[at], choice).map(Arc::new)
 }
 
 /// The operators that a claim applies, those of its functions included, at the same

@@ -6,7 +6,8 @@
 //! Invariant: an assignment that is found satisfies the facts and makes the goal false, by
 //! exact evaluation. It depends on the question only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -22,12 +23,40 @@ const TRIES: u64 = 24;
 /// Repairs of one assignment.
 const REPAIRS: usize = 12;
 
+/// Facts about which answers are remembered, after which all are forgotten.
+const REMEMBERED: usize = 1 << 14;
+
 /// The in-process engine, asked what no guess denies.
+#[derive(Default)]
 pub struct Guessing;
 
 impl Entails for Guessing {
     fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
         counterexample(facts, goal).is_none() && Arith.entails(facts, goal)
+    }
+}
+
+/// An engine that knows again what it was asked: rules that are alike ask the same.
+#[derive(Default)]
+pub struct Remembering<E> {
+    engine: E,
+    /// By facts and goal.
+    answers: Mutex<HashMap<Vec<Cond>, HashMap<Cond, bool>>>,
+}
+
+impl<E: Entails> Entails for Remembering<E> {
+    fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = answers().get(facts).and_then(|about| about.get(goal)) {
+            return *known;
+        }
+        let answer = self.engine.entails(facts, goal);
+        let mut answers = answers();
+        if answers.len() >= REMEMBERED {
+            answers.clear();
+        }
+        answers.entry(facts.to_vec()).or_default().insert(goal.clone(), answer);
+        answer
     }
 }
 
@@ -259,6 +288,26 @@ mod tests {
         assert!(found(&[Cond::lt(&p, &Size::int(-40))], &Cond::le(&Size::int(-50), &p)));
         assert!(found(&[Cond::le(&Size::int(1000), &n)], &Cond::le(&n, &Size::int(1001))));
         assert!(found(&[Cond::or([Cond::lt(&n, &m), inside])], &Cond::lt(&n, &m)));
+    }
+
+    #[test]
+    fn what_was_asked_is_not_asked_again() {
+        struct Counting(Mutex<u32>);
+        impl Entails for Counting {
+            fn entails(&self, facts: &[Cond], goal: &Cond) -> bool {
+                *self.0.lock().expect("no panic") += 1;
+                Guessing.entails(facts, goal)
+            }
+        }
+        let engine = Remembering { engine: Counting(Mutex::new(0)), answers: Mutex::default() };
+        let n = Size::sym(&Sym::new(0, SymKind::Size, "N"));
+        let (some, two) = (Cond::lt(&Size::zero(), &n), Cond::lt(&Size::one(), &n));
+        for _ in 0..3 {
+            assert!(engine.entails(std::slice::from_ref(&two), &some));
+            assert!(!engine.entails(std::slice::from_ref(&some), &two));
+            assert!(!engine.entails(&[], &two));
+        }
+        assert_eq!(*engine.engine.0.lock().expect("no panic"), 3);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 pub mod alpha;
 pub mod arith;
 pub mod cancel;
+pub mod constant;
 mod convert;
 pub mod defined;
 pub mod derivation;

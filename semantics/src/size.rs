@@ -9,6 +9,7 @@
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
@@ -29,7 +30,7 @@ pub enum SymKind {
 }
 
 /// A symbolic integer. The id keeps equal names of different scopes apart.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Sym(Arc<SymData>);
 
 #[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -37,6 +38,18 @@ struct SymData {
     id: u32,
     kind: SymKind,
     name: String,
+}
+
+impl Ord for Sym {
+    fn cmp(&self, other: &Sym) -> Ordering {
+        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+    }
+}
+
+impl PartialOrd for Sym {
+    fn partial_cmp(&self, other: &Sym) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl Sym {
@@ -91,15 +104,27 @@ pub enum SizeFault {
 impl Size {
     /// The sum of coefficients times monomials (sorted by atom, powers not zero).
     pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
-        let mut map: BTreeMap<Monomial, BigInt> = BTreeMap::new();
-        for (monomial, coefficient) in terms {
-            *map.entry(monomial).or_default() += coefficient;
-        }
-        Size(Arc::new(map.into_iter().filter(|(_, c)| !c.is_zero()).collect()))
+        let mut terms: Vec<(Monomial, BigInt)> = terms.into_iter().collect();
+        // Most come in order, of which sorting makes nothing new.
+        terms.sort_by(|(m, _), (n, _)| m.cmp(n));
+        terms.dedup_by(|(m, c), (n, sum)| {
+            let alike = m == n;
+            if alike {
+                *sum += &*c;
+            }
+            alike
+        });
+        terms.retain(|(_, c)| !c.is_zero());
+        Size(Arc::new(terms))
     }
 
     pub fn zero() -> Size {
         Size(Arc::new(Vec::new()))
+    }
+
+    /// A coefficient, not zero, times a monomial.
+    fn term(monomial: Monomial, coefficient: BigInt) -> Size {
+        Size(Arc::new(vec![(monomial, coefficient)]))
     }
 
     pub fn one() -> Size {
@@ -107,7 +132,8 @@ impl Size {
     }
 
     pub fn int(value: impl Into<BigInt>) -> Size {
-        Size::from_terms([(Vec::new(), value.into())])
+        let value = value.into();
+        if value.is_zero() { Size::zero() } else { Size::term(Vec::new(), value) }
     }
 
     pub fn sym(sym: &Sym) -> Size {
@@ -115,7 +141,7 @@ impl Size {
     }
 
     pub fn atom(atom: Atom) -> Size {
-        Size::from_terms([(vec![(atom, 1)], BigInt::one())])
+        Size::term(vec![(atom, 1)], BigInt::one())
     }
 
     /// The terms of the polynomial: monomials sorted, coefficients not zero.
@@ -135,13 +161,21 @@ impl Size {
         self.as_const()?.to_i64()
     }
 
-    /// The symbol, if the size is exactly one symbol.
-    pub fn as_sym(&self) -> Option<&Sym> {
+    /// The atom, if the size is exactly one.
+    fn as_atom(&self) -> Option<&Atom> {
         match self.0.as_slice() {
             [(m, c)] if c.is_one() => match m.as_slice() {
-                [(Atom::Sym(s), 1)] => Some(s),
+                [(atom, 1)] => Some(atom),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// The symbol, if the size is exactly one symbol.
+    pub fn as_sym(&self) -> Option<&Sym> {
+        match self.as_atom()? {
+            Atom::Sym(sym) => Some(sym),
             _ => None,
         }
     }
@@ -156,7 +190,7 @@ impl Size {
     }
 
     pub fn is_one(&self) -> bool {
-        self.as_const().is_some_and(|c| c.is_one())
+        matches!(self.0.as_slice(), [(m, c)] if m.is_empty() && c.is_one())
     }
 
     /// The coefficient of the empty monomial.
@@ -168,7 +202,10 @@ impl Size {
     }
 
     pub fn scale(&self, by: &BigInt) -> Size {
-        Size::from_terms(self.0.iter().map(|(m, c)| (m.clone(), c * by)))
+        if by.is_zero() {
+            return Size::zero();
+        }
+        Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), c * by)).collect()))
     }
 
     /// Product of many, 1 for none.
@@ -272,18 +309,18 @@ impl Size {
     /// Replaces atoms from the inside out: `f` sees each atom with its arguments
     /// already rewritten and gives the size that takes its place.
     pub fn map_atoms(&self, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
-        let mut sum = Size::zero();
+        let mut changed = false;
+        let mut terms = Vec::with_capacity(self.0.len());
         for (monomial, coefficient) in self.0.iter() {
-            let mut product = Size::int(coefficient.clone());
-            for (atom, power) in monomial {
-                let factor = rebuild(atom, f);
-                for _ in 0..*power {
-                    product = &product * &factor;
+            match mapped(monomial, f) {
+                None => terms.push((monomial.clone(), coefficient.clone())),
+                Some(product) => {
+                    changed = true;
+                    terms.extend(product.0.iter().map(|(m, c)| (m.clone(), c * coefficient)));
                 }
             }
-            sum = &sum + &product;
         }
-        sum
+        if changed { Size::from_terms(terms) } else { self.clone() }
     }
 
     /// Simultaneous substitution of symbols.
@@ -334,7 +371,39 @@ impl Size {
     }
 
     pub fn mentions(&self, sym: &Sym) -> bool {
-        self.syms().contains(sym)
+        self.has_sym(&|s| s == sym)
+    }
+
+    /// Whether a symbol that occurs, inside divisions too, is such a one.
+    pub fn has_sym(&self, wanted: &dyn Fn(&Sym) -> bool) -> bool {
+        self.0.iter().flat_map(|(monomial, _)| monomial).any(|(atom, _)| match atom {
+            Atom::Sym(sym) => wanted(sym),
+            Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.has_sym(wanted) || b.has_sym(wanted),
+        })
+    }
+}
+
+/// A monomial with its atoms rewritten by `f`; nothing where that changes none.
+fn mapped(monomial: &Monomial, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
+    let factors: Vec<Option<Size>> = monomial.iter().map(|(atom, _)| rebuilt(atom, f)).collect();
+    if factors.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut product = Size::one();
+    for ((atom, power), factor) in monomial.iter().zip(factors) {
+        match factor {
+            None => product = &product * &Size::term(vec![(atom.clone(), *power)], BigInt::one()),
+            Some(factor) => (0..*power).for_each(|_| product = &product * &factor),
+        }
+    }
+    Some(product)
+}
+
+/// As [`rebuild`]; nothing where it gives the atom itself.
+fn rebuilt(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
+    match atom {
+        Atom::Sym(_) => f(atom),
+        _ => Some(rebuild(atom, f)).filter(|size| size.as_atom() != Some(atom)),
     }
 }
 
@@ -346,12 +415,9 @@ fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
         Atom::Min(a, b) => a.map_atoms(f).minimum(&b.map_atoms(f)),
         Atom::Max(a, b) => a.map_atoms(f).maximum(&b.map_atoms(f)),
     };
-    match inner.0.as_slice() {
-        [(m, c)] if c.is_one() && m.len() == 1 && m[0].1 == 1 => match f(&m[0].0) {
-            Some(size) if !matches!(m[0].0, Atom::Sym(_)) => size,
-            _ => inner,
-        },
-        _ => inner,
+    match inner.as_atom().filter(|atom| !matches!(atom, Atom::Sym(_))) {
+        Some(atom) => f(atom).unwrap_or(inner),
+        None => inner,
     }
 }
 
@@ -369,37 +435,96 @@ fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, Si
 }
 
 fn multiply(a: &Monomial, b: &Monomial) -> Monomial {
-    let mut map: BTreeMap<Atom, u32> = a.iter().cloned().collect();
-    for (atom, power) in b {
-        *map.entry(atom.clone()).or_default() += power;
+    let mut product = Vec::with_capacity(a.len() + b.len());
+    merge(
+        a,
+        b,
+        |(atom, _), (other, _)| atom.cmp(other),
+        |of_a, of_b| {
+            let (atom, _) = of_a.or(of_b).expect("invariant: of one of both");
+            let power = |of: Option<&(Atom, u32)>| of.map_or(0, |(_, power)| *power);
+            product.push((atom.clone(), power(of_a) + power(of_b)));
+        },
+    );
+    product
+}
+
+/// Goes through two sorted lists as one; `each` sees what is in one of both or, if it is alike, in both.
+fn merge<'t, T>(
+    a: &'t [T],
+    b: &'t [T],
+    order: impl Fn(&T, &T) -> Ordering,
+    mut each: impl FnMut(Option<&'t T>, Option<&'t T>),
+) {
+    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
+    loop {
+        let next = match (a.peek(), b.peek()) {
+            (Some(x), Some(y)) => order(x, y),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return,
+        };
+        each(a.next_if(|_| next.is_le()), b.next_if(|_| next.is_ge()));
     }
-    map.into_iter().collect()
+}
+
+/// `a + b`, or `a - b`.
+fn sum(a: &Size, b: &Size, minus: bool) -> Size {
+    let signed = |c: &BigInt| if minus { -c } else { c.clone() };
+    let mut terms = Vec::with_capacity(a.0.len() + b.0.len());
+    merge(
+        &a.0,
+        &b.0,
+        |(m, _), (n, _)| m.cmp(n),
+        |of_a, of_b| match (of_a, of_b) {
+            (Some(term), None) => terms.push(term.clone()),
+            (None, Some((m, c))) => terms.push((m.clone(), signed(c))),
+            (Some((m, c)), Some((_, d))) => {
+                let sum = c + signed(d);
+                if !sum.is_zero() {
+                    terms.push((m.clone(), sum));
+                }
+            }
+            (None, None) => {}
+        },
+    );
+    Size(Arc::new(terms))
 }
 
 impl Add for &Size {
     type Output = Size;
     fn add(self, other: &Size) -> Size {
-        Size::from_terms(self.0.iter().chain(other.0.iter()).cloned())
+        match () {
+            () if self.is_zero() => other.clone(),
+            () if other.is_zero() => self.clone(),
+            () => sum(self, other, false),
+        }
     }
 }
 
 impl Neg for &Size {
     type Output = Size;
     fn neg(self) -> Size {
-        self.scale(&BigInt::from(-1))
+        Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), -c)).collect()))
     }
 }
 
 impl Sub for &Size {
     type Output = Size;
     fn sub(self, other: &Size) -> Size {
-        self + &(-other)
+        if other.is_zero() { self.clone() } else { sum(self, other, true) }
     }
 }
 
 impl Mul for &Size {
     type Output = Size;
     fn mul(self, other: &Size) -> Size {
+        if self.is_one() || other.is_zero() {
+            return other.clone();
+        }
+        if other.is_one() || self.is_zero() {
+            return self.clone();
+        }
         Size::from_terms(
             self.0.iter().flat_map(|(m, c)| other.0.iter().map(move |(n, d)| (multiply(m, n), c * d))),
         )

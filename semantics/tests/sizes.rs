@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rtv_semantics::arith::Arith;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::simplify;
-use rtv_semantics::size::{Size, Sym, SymKind};
+use rtv_semantics::size::{Monomial, Size, Sym, SymKind};
 use rtv_semantics::subst::Subst;
 use support::size::{assignments, bound, cond, pool, size, value};
 
@@ -37,6 +37,25 @@ proptest! {
                 prop_assert_eq!(a.floor_mod(&b).eval(&env), Ok(x - y * floor));
             }
         }
+    }
+
+    /// Equal polynomials are equal as data: terms in order, none twice, and none of coefficient zero.
+    #[test]
+    fn results_are_in_normal_form(a in size(), b in size(), k in 0..5usize) {
+        let replaced = a.subst(&|s| (*s == pool()[k]).then(|| b.clone()));
+        let results = [&a + &b, &a - &b, -&a, &a * &b, a.scale(&3.into()), a.scale(&0.into()), replaced];
+        for result in results {
+            prop_assert!(result.terms().windows(2).all(|pair| pair[0].0 < pair[1].0), "{:?}", result);
+            let all = result.terms().iter().cloned();
+            let powers = |(m, _): &(Monomial, _)| m.windows(2).all(|w| w[0].0 < w[1].0) && m.iter().all(|f| f.1 > 0);
+            prop_assert!(result.terms().iter().all(powers), "{:?}", result);
+            prop_assert_eq!(&Size::from_terms(all.rev()), &result);
+        }
+        let terms = || a.terms().iter().chain(b.terms()).cloned();
+        prop_assert_eq!(&a + &b, Size::from_terms(terms()));
+        prop_assert_eq!(&(&a + &b) - &b, a.clone());
+        prop_assert_eq!(&a * &b, &b * &a);
+        prop_assert_eq!(a.subst(&|_| None), a.map_atoms(&|atom| Some(Size::atom(atom.clone()))));
     }
 
     #[test]

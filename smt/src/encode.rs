@@ -28,7 +28,7 @@ use crate::bits;
 use crate::extended::Ext;
 use crate::key::{base_name, unsupported};
 use crate::laws::Laws;
-use crate::poly::number;
+use crate::poly::{number, same_wrapped};
 use crate::query::{Id, Op, Query, Sort};
 use crate::reduce::ReduceUse;
 use crate::sizes::{SizeSolver, SizeTerms};
@@ -205,7 +205,7 @@ impl Encoder {
         }
         self.close();
         self.q.assert(any);
-        Ok(self.q)
+        Ok(self.q.of_integers().unwrap_or(self.q))
     }
 
     pub fn sure(&mut self, data: Data) -> Enc {
@@ -626,6 +626,7 @@ impl Encoder {
     /// When two values without error and not undefined are the same.
     pub fn same(&mut self, a: Enc, b: Enc) -> Result<Id, Reason> {
         match (a.data, b.data) {
+            (Data::Bits(a), Data::Bits(b)) if same_wrapped(&self.q, a, b) => Ok(self.q.bool(true)),
             (Data::Size(a), Data::Size(b))
             | (Data::Bool(a), Data::Bool(b))
             | (Data::Bits(a), Data::Bits(b))

@@ -5,19 +5,28 @@ use std::time::Instant;
 
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::{Backend as _, Output, Prepared};
+use rtv_runtime::cost::Cost;
 use rtv_runtime::cpu::Cpu;
+use rtv_runtime::loops::ArrayDecl;
 use rtv_runtime::random::Stream;
 use rtv_runtime::spec::{Argument, Setting};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::Datum;
 use rtv_semantics::program::Function;
 use rtv_semantics::scalar::{Domain, Value};
+use rtv_semantics::size::{Size, Sym, SymKind};
+use rtv_semantics::subst::Fresh;
 use rtv_semantics::tensor::Tensor;
+use rtv_semantics::term::{Binder, Form, Term, Var};
 
-use super::{Sizes, at_sizes, cost};
+use super::sizes::{Sizes, at_sizes};
 
 /// What running a program may cost: a second or so.
 const MOST: f64 = 2e10;
+
+/// What computing the whole of a result may cost; of a larger one only the first rows are compared.
+const WHOLE: f64 = 4e9;
+const ROWS: i64 = 16;
 
 /// How the results of two programs compare.
 #[derive(Clone, Copy, Default, Debug)]
@@ -29,63 +38,106 @@ pub struct Apart {
 }
 
 /// Two programs ready to be run on the same arguments.
-struct Pair {
+pub struct Pair {
     programs: [Box<dyn Prepared>; 2],
-    arguments: Vec<Array>,
+    /// Normal numbers.
+    arguments: Vec<Tensor>,
 }
 
 impl Pair {
-    /// On normal numbers, times a factor; nothing where they are too large, or one does not run on the backend.
-    fn new(source: (&Function, &Sizes), result: (&Function, &Sizes), factor: f64) -> Option<Pair> {
-        let small = |(function, sizes): (&Function, &Sizes)| {
-            cost(function, &function.body, sizes).is_some_and(|c| c.total() < MOST)
-        };
-        if !small(source) || !small(result) {
-            return None;
-        }
+    /// Of a function and what it became; nothing where they are too large, or one does not run on the backend.
+    /// Each has sizes of its own.
+    pub fn new(source: (&Function, &Sizes), result: (&Function, &Sizes)) -> Option<Pair> {
         let at = |(function, sizes): (&Function, &Sizes)| at_sizes(function, &function.body, sizes);
-        let ((source, inputs), (result, others)) = (at(source)?, at(result)?);
-        if inputs.iter().map(|(_, decl)| decl).ne(others.iter().map(|(_, decl)| decl)) {
+        let ((from, inputs), (to, others)) = (at(source)?, at(result)?);
+        let exceeds = |term: &Term, inputs: &[_], most| Some(Cost::of(term, inputs).ok()?.total() > most);
+        let dear =
+            |from: &Term, to: &Term, most| Some(exceeds(from, &inputs, most)? || exceeds(to, &others, most)?);
+        let (from, to) = match dear(&from, &to, WHOLE)? {
+            true => (first_rows(&from).unwrap_or(from), first_rows(&to).unwrap_or(to)),
+            false => (from, to),
+        };
+        let decls =
+            |inputs: &[(Var, ArrayDecl)]| inputs.iter().map(|(_, decl)| decl.clone()).collect::<Vec<_>>();
+        if dear(&from, &to, MOST)? || decls(&inputs) != decls(&others) {
             return None;
         }
         let arguments = inputs.iter().enumerate();
         let arguments = arguments
-            .map(|(number, (_, decl))| argument(decl.dtype, &decl.shape, factor, number as u64))
+            .map(|(number, (_, decl))| argument(decl.dtype, &decl.shape, number as u64))
             .collect::<Option<_>>()?;
-        let programs = [Cpu.prepare(&source, &inputs).ok()?, Cpu.prepare(&result, &others).ok()?];
+        let programs = [Cpu.prepare(&from, &inputs).ok()?, Cpu.prepare(&to, &others).ok()?];
         Some(Pair { programs, arguments })
     }
 
-    fn run(&self, which: usize) -> Option<Datum> {
-        self.programs[which].run(&self.arguments).ok().map(Output::into_datum)
+    /// The arguments times a factor.
+    fn scaled(&self, factor: f64) -> Option<Vec<Array>> {
+        let scaled = |tensor: &Tensor| {
+            let dtype = tensor.dtype;
+            let times = |value: &Value| match value {
+                Value::Float(x) => Value::Float(Value::round(x * factor, dtype)),
+                other => other.clone(),
+            };
+            let values = tensor.values().map(times).collect();
+            Array::from_tensor(&Tensor::new(dtype, tensor.shape(), values).ok()?).ok()
+        };
+        self.arguments.iter().map(scaled).collect()
     }
 
-    /// Seconds of one run, the least of as many as fit in a time.
-    fn time(&self, which: usize, seconds: f64) -> Option<f64> {
+    /// Runs both on normal numbers, times a factor.
+    pub fn apart(&self, factor: f64) -> Option<Apart> {
+        let arguments = self.scaled(factor)?;
+        let run = |program: &dyn Prepared| program.run(&arguments).ok().map(Output::into_datum);
+        let [source, result] = &self.programs;
+        let (source, result) = (run(&**source)?, run(&**result)?);
+        let (mut largest, mut difference, mut lost) = (0.0f64, 0.0f64, false);
+        for (a, b) in elements(&source).into_iter().zip(elements(&result)) {
+            lost |= a.is_finite() && !b.is_finite();
+            if a.is_finite() && b.is_finite() {
+                largest = largest.max(a.abs());
+                difference = difference.max((a - b).abs());
+            }
+        }
+        let difference = if difference == 0.0 { 0.0 } else { difference / largest };
+        Some(Apart { difference, lost })
+    }
+
+    /// Seconds of one run of a program, the least of as many as fit in a time.
+    fn time(&self, which: usize, arguments: &[Array], seconds: f64) -> Option<f64> {
         let (began, mut least) = (Instant::now(), f64::INFINITY);
         while least.is_infinite() || began.elapsed().as_secs_f64() < seconds {
             let started = Instant::now();
-            self.programs[which].run(&self.arguments).ok()?;
+            self.programs[which].run(arguments).ok()?;
             least = least.min(started.elapsed().as_secs_f64());
         }
         Some(least)
     }
 }
 
-/// Runs both on normal numbers, times a factor, the second at its own sizes.
-pub fn apart(source: &Function, result: (&Function, &Sizes), sizes: &Sizes, factor: f64) -> Option<Apart> {
-    let pair = Pair::new((source, sizes), result, factor)?;
-    let (source, result) = (pair.run(0)?, pair.run(1)?);
-    let (mut largest, mut difference, mut lost) = (0.0f64, 0.0f64, false);
-    for (a, b) in elements(&source).into_iter().zip(elements(&result)) {
-        lost |= a.is_finite() && !b.is_finite();
-        if a.is_finite() && b.is_finite() {
-            largest = largest.max(a.abs());
-            difference = difference.max((a - b).abs());
-        }
+/// The first rows of a tensor that a term computes, where it has more.
+fn first_rows(term: &Term) -> Option<Term> {
+    let (mut chain, mut last) = (Vec::new(), term);
+    while let Form::Let(var, value, body) = last.form() {
+        chain.push((var.clone(), value.clone()));
+        last = body;
     }
-    let difference = if difference == 0.0 { 0.0 } else { difference / largest };
-    Some(Apart { difference, lost })
+    // The value that is named last and returned is asked for its elements, not computed as a whole.
+    let returned = |(var, _): &(Var, Term)| matches!(last.form(), Form::Var(v) if v == var);
+    let last = if chain.last().is_some_and(returned) { chain.pop()?.1 } else { last.clone() };
+    let rows = Size::int(ROWS);
+    let shape = &last.tensor_type()?.shape;
+    if shape.first()?.as_i64()? <= ROWS {
+        return None;
+    }
+    let mut fresh = Fresh::above([term]);
+    let extents = std::iter::once(&rows).chain(&shape[1..]);
+    let binder =
+        |extent: &Size| Binder { sym: fresh.sym(&Sym::new(0, SymKind::Index, "i")), extent: extent.clone() };
+    let binders: Vec<Binder> = extents.map(binder).collect();
+    let span = term.span();
+    let index = binders.iter().map(|binder| Term::size(Size::sym(&binder.sym), span)).collect();
+    let few = Term::comp(binders, Term::read(last, index, span), span);
+    Some(chain.into_iter().rev().fold(few, |body, (var, value)| Term::let_(var, value, body, span)))
 }
 
 /// The time of the result over that of the source, run in turns: the median of some rounds.
@@ -96,8 +148,10 @@ pub fn ratio(
     rounds: usize,
     seconds: f64,
 ) -> Option<f64> {
-    let pair = Pair::new((source, sizes), (result, sizes), 1.0)?;
-    let round = |_| Some(pair.time(1, seconds)? / pair.time(0, seconds)?);
+    let pair = Pair::new((source, sizes), (result, sizes))?;
+    let arguments = pair.scaled(1.0)?;
+    let time = |which| pair.time(which, &arguments, seconds);
+    let round = |_| Some(time(1)? / time(0)?);
     let mut ratios: Vec<f64> = (0..rounds).map(round).collect::<Option<_>>()?;
     ratios.sort_by(f64::total_cmp);
     ratios.get(rounds / 2).copied()
@@ -117,18 +171,12 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Normal numbers; whole ones are 0 or 1, so that they may serve as indices.
-fn argument(dtype: DType, shape: &[usize], factor: f64, number: u64) -> Option<Array> {
+fn argument(dtype: DType, shape: &[usize], number: u64) -> Option<Tensor> {
     let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
     let dims = dims.join(", ");
     let text =
         if dtype.is_float() { format!("x=randn({dims})") } else { format!("x=randint(0, 2, [{dims}])") };
     let argument = Argument::parse(&text).ok()?;
     let stream = Stream { seed: 0, number };
-    let tensor = argument.tensor(&Setting { dtype: Some(dtype), domain: Domain::Ieee, stream }).ok()?;
-    let scaled = |value: &Value| match value {
-        Value::Float(x) => Value::Float(Value::round(x * factor, dtype)),
-        other => other.clone(),
-    };
-    let tensor = Tensor::new(dtype, shape, tensor.values().map(scaled).collect()).ok()?;
-    Array::from_tensor(&tensor).ok()
+    argument.tensor(&Setting { dtype: Some(dtype), domain: Domain::Ieee, stream }).ok()
 }

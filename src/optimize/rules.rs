@@ -1,18 +1,20 @@
 //! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtv_egraph::Rule;
+use rtv_egraph::{Prepared, Present, Rule};
 use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Ranks};
 use rtv_grammar::print::print_expr;
 use rtv_proofs::derived::{Proved, Subject};
-use rtv_proofs::{Checker, Module, rule_choices, rule_claim, subject, surely_applied};
+use rtv_proofs::{Checker, Module, kinds_taken, rule_choices, rule_claim, subject, surely_applied};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
-use rtv_semantics::program::{Claim, ClaimKind, Mode};
+use rtv_semantics::guess::{Guessing, Remembering};
+use rtv_semantics::program::{ClaimKind, Mode};
 
 use crate::cli::STACK_BYTES;
 use crate::ledger::{Book, Books, For, Line};
@@ -30,8 +32,12 @@ const EXPONENTIAL: [&str; 8] =
 pub struct RuleBook {
     files: Vec<Module>,
     stated: Vec<Stated>,
+    /// The names of what is stated.
+    names: HashSet<String>,
     /// What was elaborated so far, by file and place in it.
-    elaborated: Mutex<HashMap<At, Option<Arc<Claim>>>>,
+    elaborated: Mutex<HashMap<At, Option<Arc<Prepared>>>>,
+    /// Of elaboration.
+    engine: Remembering<Guessing>,
 }
 
 /// A rule by file and place in it, at a choice of dtypes and ranks.
@@ -55,6 +61,12 @@ pub struct Stated {
 }
 
 impl Stated {
+    /// Whether it holds in a mode, as far as the ledger says its own.
+    fn is_within(&self, upto: Mode) -> bool {
+        let weaker = |mode: &Mode| strength(*mode) > strength(upto);
+        ![Mode::Reassoc, Mode::Real].iter().filter(|mode| weaker(mode)).any(|mode| mode.name() == self.mode)
+    }
+
     /// Whether all that one side surely applies is among these operators.
     fn may_stand(&self, operators: &BTreeSet<String>) -> bool {
         let [left, right] = &self.surely;
@@ -100,14 +112,16 @@ impl RuleBook {
     /// # Panics
     /// If one of their files does not parse: a test has looked at them.
     pub fn shipped() -> RuleBook {
-        let mut book = RuleBook::default();
-        for (path, text, ledger) in SHIPPED {
+        let files = on_two_threads(SHIPPED, |(path, text, ledger)| {
             let (known, _) = Book::read(ledger);
             let file = FileId(0);
             let (module, faults) = Module::new(file, rtv_grammar::parse(file, text));
             assert!(!faults.iter().any(Diagnostic::is_error), "{path}: {faults:?}");
-            book.add(module, path, text, Some(&known));
-        }
+            let stated = all_stated(&module, path, text, Some(&known));
+            (module, stated)
+        });
+        let mut book = RuleBook::default();
+        files.into_iter().for_each(|(module, stated)| book.add(module, stated));
         book
     }
 
@@ -126,31 +140,19 @@ impl RuleBook {
             faults.extend(names);
             let path = unit.path.display().to_string();
             let known = books.book(module.file);
-            book.add(module, &path, &text, known);
+            let stated = all_stated(&module, &path, &text, known);
+            book.add(module, stated);
         }
         (book, project, faults)
     }
 
-    fn add(&mut self, module: Module, path: &str, text: &str, known: Option<&Book>) {
+    /// Takes up what a file states.
+    fn add(&mut self, module: Module, stated: Vec<Stated>) {
         let file = self.files.len();
-        for (at, item) in module.items.iter().enumerate() {
-            let Some((name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp)))) = subject(item) else {
-                continue;
-            };
-            let before = &text[..(item.span.lo as usize).min(text.len())];
-            let place = format!("{path}:{}", before.matches('\n').count() + 1);
-            let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
-            let line = line.filter(|line| line.key == module.content_key(at));
-            let standing = match line {
-                _ if self.stated.iter().any(|other| other.name == name) => Standing::NameTaken,
-                Some(line) if line.is_proved() => Standing::Proved,
-                Some(line) => Standing::Not(line.verdict_word().to_string()),
-                None => Standing::NotInLedger,
-            };
-            let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
-            let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
-            let surely = surely_applied(&module, at);
-            self.stated.push(Stated { file, at, name, place, mode, fragile, standing, surely, both_ways });
+        for stated in stated {
+            let is_first = self.names.insert(stated.name.clone());
+            let standing = if is_first { stated.standing } else { Standing::NameTaken };
+            self.stated.push(Stated { file, standing, ..stated });
         }
         self.files.push(module);
     }
@@ -223,49 +225,46 @@ impl RuleBook {
         (&self.files[stated.file], stated.at)
     }
 
-    /// Gives the proved rules within a mode that may stand where operators are applied, each once; none of those
-    /// that are fragile.
-    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&BTreeSet<String>) -> Vec<Rule> + 'b {
-        let usable = |stated: &&Stated| stated.standing == Standing::Proved && !stated.fragile;
-        let mut open: Vec<&Stated> = self.stated.iter().filter(usable).collect();
-        move |operators| {
-            let (now, later): (Vec<&Stated>, Vec<&Stated>) =
-                open.iter().partition(|stated| stated.may_stand(operators));
-            open = later;
-            self.elaborated(&now, wanted)
+    /// Gives the proved rules within a mode that may stand in a graph, at the choices of dtypes and ranks at which
+    /// they may, each once; none of those that are fragile.
+    pub fn giver<'b>(&'b self, wanted: &'b Wanted) -> impl FnMut(&Present) -> Vec<Rule> + 'b {
+        let usable = |stated: &&Stated| {
+            stated.standing == Standing::Proved && !stated.fragile && stated.is_within(wanted.upto)
+        };
+        let mut open: Vec<(&Stated, Option<Vec<Choice>>)> =
+            self.stated.iter().filter(usable).map(|stated| (stated, None)).collect();
+        move |present| {
+            let mut now = Vec::new();
+            open.retain_mut(|(stated, choices)| {
+                if !stated.may_stand(&present.operators) {
+                    return true;
+                }
+                let (module, at) = self.item(stated);
+                let choices =
+                    choices.get_or_insert_with(|| rule_choices(module, at, &wanted.dtypes, wanted.rank));
+                let may_stand =
+                    |choice: &mut Choice| kinds_taken(module, at, choice).is_subset(&present.kinds);
+                let given: Vec<Choice> = choices.extract_if(.., may_stand).collect();
+                if !given.is_empty() {
+                    now.push((*stated, given));
+                }
+                !choices.is_empty()
+            });
+            self.elaborated(&now, wanted.upto)
         }
     }
 
-    /// The rules, elaborated on two threads.
-    fn elaborated(&self, stated: &[&Stated], wanted: &Wanted) -> Vec<Rule> {
-        let (some, others) = stated.split_at(stated.len() / 2);
-        let all = |part: &[&Stated]| part.iter().filter_map(|s| self.rule(s, wanted)).collect::<Vec<_>>();
-        std::thread::scope(|scope| {
-            let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-            let first = builder.spawn_scoped(scope, || all(some));
-            let mut second = all(others);
-            match first.map(std::thread::ScopedJoinHandle::join) {
-                Ok(Ok(mut first)) => {
-                    first.append(&mut second);
-                    first
-                }
-                Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                Err(_) => {
-                    let mut first = all(some);
-                    first.append(&mut second);
-                    first
-                }
-            }
-        })
+    /// The rules at choices.
+    fn elaborated(&self, given: &[(&Stated, Vec<Choice>)], upto: Mode) -> Vec<Rule> {
+        let rules = on_two_threads(given, |(stated, choices)| self.rule(stated, choices, upto));
+        rules.into_iter().flatten().collect()
     }
 
-    fn rule(&self, stated: &Stated, wanted: &Wanted) -> Option<Rule> {
-        let (module, at) = self.item(stated);
-        let choices = rule_choices(module, at, &wanted.dtypes, wanted.rank);
-        let claims: Vec<Arc<Claim>> =
+    fn rule(&self, stated: &Stated, choices: &[Choice], upto: Mode) -> Option<Rule> {
+        let claims: Vec<Arc<Prepared>> =
             choices.iter().filter_map(|choice| self.claim(stated, choice)).collect();
-        let mode = claims.first()?.mode;
-        let within = strength(mode)? <= strength(wanted.upto)?;
+        let mode = claims.first()?.claim.mode;
+        let within = strength(mode)? <= strength(upto)?;
         let (name, place) = (Arc::from(stated.name.as_str()), stated.place.clone());
         within.then_some(Rule { name, place, mode, claims })
     }
@@ -273,17 +272,65 @@ impl RuleBook {
 
 impl RuleBook {
     /// The claim of a rule at a choice, elaborated once.
-    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Claim>> {
+    fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Prepared>> {
         let key = (stated.file, stated.at, choice.dtypes.clone(), choice.ranks);
         let known = || self.elaborated.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(claim) = known().get(&key) {
             return claim.clone();
         }
         let (module, at) = self.item(stated);
-        let claim = rule_claim(module, at, choice);
+        let claim = rule_claim(module, at, choice, &self.engine);
+        let claim = claim.map(|claim| Arc::new(Prepared::new(claim)));
         known().insert(key, claim.clone());
         claim
     }
+}
+
+/// The rules that a module states, by what a ledger knows of them: those of one file, whatever others state.
+fn all_stated(module: &Module, path: &str, text: &str, known: Option<&Book>) -> Vec<Stated> {
+    let stated = |(at, item): (usize, &Item)| {
+        let (name, Some(kind @ (ClaimKind::Rule | ClaimKind::Decomp))) = subject(item)? else { return None };
+        let before = &text[..(item.span.lo as usize).min(text.len())];
+        let place = format!("{path}:{}", before.matches('\n').count() + 1);
+        let line = known.and_then(|known| known.get(&(name.clone(), kind.name())));
+        let line = line.filter(|line| line.key == module.content_key(at));
+        let standing = match line {
+            Some(line) if line.is_proved() => Standing::Proved,
+            Some(line) => Standing::Not(line.verdict_word().to_string()),
+            None => Standing::NotInLedger,
+        };
+        let (mode, fragile) = (line.map_or("", Line::mode), line.is_some_and(Line::is_fragile));
+        let both_ways = matches!(&item.kind, ItemKind::Rule(rule) if rule.arrow == Arrow::Both);
+        let surely = surely_applied(module, at);
+        Some(Stated { file: 0, at, name, place, mode, fragile, standing, surely, both_ways })
+    };
+    module.items.iter().enumerate().filter_map(stated).collect()
+}
+
+/// What a function makes of each, in their order.
+fn on_two_threads<T: Sync, R: Send>(all: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let some = || {
+        let next = || {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            all.get(place).map(|one| (place, each(one)))
+        };
+        std::iter::from_fn(next).collect::<Vec<_>>()
+    };
+    let mut made = std::thread::scope(|scope| {
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        let other = builder.spawn_scoped(scope, some);
+        let mut own = some();
+        // Where no other thread could be had, this one has done all.
+        match other.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(mut others)) => own.append(&mut others),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_) => {}
+        }
+        own
+    });
+    made.sort_by_key(|(place, _)| *place);
+    made.into_iter().map(|(_, made)| made).collect()
 }
 
 /// Modes by what they let differ; nothing for those that are only tested.
@@ -297,7 +344,7 @@ fn strength(mode: Mode) -> Option<u8> {
 }
 
 /// `lhs => rhs` of a rule, in one line.
-fn statement(item: &Item) -> Option<String> {
+pub fn statement(item: &Item) -> Option<String> {
     match &item.kind {
         ItemKind::Rule(rule) => {
             let arrow = if rule.arrow == Arrow::Both { "<=>" } else { "=>" };

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rtv_grammar::core_text;
+use rtv_grammar::core_text::{Naming, function_naming};
 use rtv_proofs::{Module, program};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::derivation::operator_form;
@@ -15,13 +15,13 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, free_syms};
 use rtv_semantics::term::{Instance, Term};
 
-use super::beside::apart;
+use super::beside::Pair;
 use super::{Sizes, symbols};
 
 /// The text of a function that reads back as the same program; nothing where none does.
 pub fn text(function: &Function, sizes: &Sizes) -> Option<String> {
-    let texts = [core_text::function(function), core_text::function_by_names(function)];
-    texts.into_iter().find_map(|text| read_back(text, function, sizes))
+    let namings = [Naming::None, Naming::AfterFirst, Naming::All];
+    namings.into_iter().find_map(|naming| read_back(function_naming(function, naming), function, sizes))
 }
 
 /// The text, if it is one of the function.
@@ -32,8 +32,10 @@ fn read_back(text: String, function: &Function, sizes: &Sizes) -> Option<String>
     let again = again.filter(|_| !said.iter().any(|found| found.is_error()))?.0;
     let named = |sym: &Sym| sizes.iter().find(|(other, _)| other.name() == sym.name()).map(|(_, n)| *n);
     let own = symbols(&again).into_iter().map(|sym| named(&sym).map(|n| (sym, n))).collect::<Option<Sizes>>();
-    let same_bits =
-        || apart(function, (&again, &own?), sizes, 1.0).map(|apart| apart.difference == 0.0 && !apart.lost);
+    let same_bits = || {
+        let apart = Pair::new((function, sizes), (&again, &own?))?.apart(1.0)?;
+        Some(apart.difference == 0.0 && !apart.lost)
+    };
     (is_same(function, &again) || same_bits() == Some(true)).then_some(text)
 }
 
