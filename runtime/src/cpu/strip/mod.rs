@@ -34,6 +34,7 @@ enum What {
     Stream,
     Add,
     Mul,
+    Square,
     Sub,
     SubFrom,
     Div,
@@ -256,7 +257,7 @@ impl Writer<'_> {
             let own = Src::Reg(reg);
             let first = self.keeps(later);
             let chosen = matches!(op, Op::Select { a, b, .. } if (*a == own && !first) || *b == own);
-            if reads > 0 && (!held || chosen || reads > 1) {
+            if reads > 0 && (!held || chosen || reads > 1 && !is_square(op)) {
                 return true;
             }
             match op {
@@ -333,6 +334,11 @@ impl Writer<'_> {
                 let [a] = args.as_slice() else { return None };
                 self.hold(*a)?;
                 self.push(What::Table(*fun), Operand::None);
+                self.made(*dst, at);
+            }
+            Op::Binary { dst, lane: Lane::F32, a, .. } if is_square(&self.pass.code[at]) => {
+                self.hold(*a)?;
+                self.push(What::Square, Operand::None);
                 self.made(*dst, at);
             }
             Op::Binary { dst, lane: Lane::F32, fun, a, b } => {
@@ -421,6 +427,10 @@ impl Writer<'_> {
         self.push(What::Reduce(*op), Operand::Running(at));
         Some(())
     }
+}
+
+fn is_square(op: &Op) -> bool {
+    matches!(op, Op::Binary { lane: Lane::F32, fun: Binary::Mul, a, b, .. } if a == b)
 }
 
 fn destination(op: &Op) -> Option<Reg> {
