@@ -386,7 +386,15 @@ impl Size {
     }
 
     pub fn mentions(&self, sym: &Sym) -> bool {
-        self.syms().contains(sym)
+        self.has_sym(&|s| s == sym)
+    }
+
+    /// Whether a symbol that occurs, inside divisions too, is such a one.
+    pub fn has_sym(&self, wanted: &dyn Fn(&Sym) -> bool) -> bool {
+        self.0.iter().flat_map(|(monomial, _)| monomial).any(|(atom, _)| match atom {
+            Atom::Sym(sym) => wanted(sym),
+            Atom::Div(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => a.has_sym(wanted) || b.has_sym(wanted),
+        })
     }
 }
 
