@@ -10,7 +10,7 @@ use rtv_semantics::eval::EvalError;
 use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::term::{Term, Var};
 
-use crate::loops::{ArrayDecl, ArrayId, ExprId, Kernel, Nests, Node, Role, fuse, lower};
+use crate::loops::{ArrayDecl, ArrayId, Axis, ExprId, Kernel, Nests, Node, Role, fuse, lower};
 
 /// Starting one kernel.
 const KERNEL: f64 = 2_000.0;
@@ -54,29 +54,46 @@ fn operations(nests: &Nests, kernel: &Kernel) -> f64 {
         return points;
     }
     let rows: f64 = extents[..kernel.outer].iter().product();
-    let member = |role: &Role, body: ExprId| match role {
-        Role::Full => points * expression(nests, body),
-        Role::Row => rows * expression(nests, body),
-        Role::Reduce { .. } => points * (PLAIN + expression(nests, body)),
+    let inner = &kernel.axes[kernel.outer..];
+    let member = |role: &Role, body: ExprId| {
+        let Parts { along, apart } = expression(nests, body, inner);
+        match role {
+            Role::Full => points * along + rows * apart,
+            Role::Row => rows * (along + apart),
+            Role::Reduce { .. } => points * (PLAIN + along) + rows * apart,
+        }
     };
     kernel.members.iter().map(|m| member(&m.role, m.body)).sum()
 }
 
+/// What one evaluation of an expression costs.
+#[derive(Default)]
+struct Parts {
+    /// Of that which depends on one of the axes.
+    along: f64,
+    /// Of the rest, which is computed before them.
+    apart: f64,
+}
+
 /// One evaluation of an expression. What occurs twice in it is computed once.
-fn expression(nests: &Nests, root: ExprId) -> f64 {
-    let mut total = 0.0;
+fn expression(nests: &Nests, root: ExprId, inner: &[Axis]) -> Parts {
+    let axes = nests.arena.axes_of_each(root);
+    let mut parts = Parts::default();
     nests.arena.walk(root, &mut |id| {
-        total += match nests.arena.node(id) {
+        let own = match nests.arena.node(id) {
             Node::Call { fun, .. } => scalar(*fun),
             Node::Cast { .. } | Node::Select { .. } | Node::FloorDiv(..) | Node::Product(..) => PLAIN,
             Node::Reduce { axes, body, .. } => {
                 let times: f64 = axes.iter().map(|(axis, _)| nests.arena.axis_extent(*axis) as f64).product();
-                times * (PLAIN + expression(nests, *body))
+                let Parts { along, apart } = expression(nests, *body, &[]);
+                times * (PLAIN + along + apart)
             }
-            _ => 0.0,
+            _ => return,
         };
+        let varies = inner.iter().any(|axis| axes[&id].contains(axis));
+        *(if varies { &mut parts.along } else { &mut parts.apart }) += own;
     });
-    total
+    parts
 }
 
 /// What the program returns, and what other kernels read.

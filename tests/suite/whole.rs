@@ -550,3 +550,20 @@ fn shares(x: f32[4000]) -> f32[4000] {
     assert!(cost.operations < 100.0 * 4000.0, "{cost:?}");
     assert_eq!(cost.kernels, 1);
 }
+
+/// The logarithm of a sum of a row is taken once a row.
+#[test]
+fn what_a_row_shares_is_paid_for_once_a_row() {
+    let module = module(
+        "rtl 1.0
+fn shares(x: f32[256, 256]) -> f32[256, 256] {
+  return x - log(sum(exp(x), dim = 1, keepdim = true))
+}
+",
+    );
+    let (call, arguments) = workloads::call(&module, "shares", &["f32 256 256"]);
+    let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+    let cost = Cost::of(&call.term, &decls).expect("a cost");
+    assert!(cost.operations < 60.0 * 65_536.0, "{cost:?}");
+    assert_eq!(cost.kernels, 1);
+}

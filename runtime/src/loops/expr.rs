@@ -500,6 +500,11 @@ impl Arena {
 
     /// The axes an expression depends on: all but those its reductions run over.
     pub fn free_axes(&self, root: ExprId) -> BTreeSet<Axis> {
+        self.axes_of_each(root).remove(&root).unwrap_or_default()
+    }
+
+    /// The same of each expression below `root`.
+    pub fn axes_of_each(&self, root: ExprId) -> HashMap<ExprId, BTreeSet<Axis>> {
         let mut memo: HashMap<ExprId, BTreeSet<Axis>> = HashMap::new();
         self.walk(root, &mut |id| {
             let mut axes: BTreeSet<Axis> = BTreeSet::new();
@@ -512,7 +517,7 @@ impl Arena {
             }
             memo.insert(id, axes);
         });
-        memo.remove(&root).unwrap_or_default()
+        memo
     }
 
     fn each_lin(&self, id: ExprId, visit: &mut dyn FnMut(&Lin)) {
