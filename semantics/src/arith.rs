@@ -39,17 +39,14 @@ impl Entails for Arith {
         if is_evident(facts, goal) {
             return true;
         }
-        match goal {
-            Cond::And(parts) => {
-                // What is proved helps with the rest.
-                let mut known = facts.to_vec();
-                return parts.iter().all(|g| {
-                    let holds = self.entails(&known, g);
-                    known.push(g.clone());
-                    holds
-                });
-            }
-            _ => {}
+        if let Cond::And(parts) = goal {
+            // What is proved helps with the rest.
+            let mut known = facts.to_vec();
+            return parts.iter().all(|g| {
+                let holds = self.entails(&known, g);
+                known.push(g.clone());
+                holds
+            });
         }
         let mut problem = Problem::about(facts, goal);
         problem.refuted(&mut Work { cases: CASES, fuel: Fuel::new(FUEL) })

@@ -1,6 +1,7 @@
 //! `rtv opt FILE [FN]`: programs made cheaper by proved rules.
 
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -137,7 +138,8 @@ impl Opt {
             Ok(chosen) => chosen,
             Err(fault) => return vec![fault],
         };
-        let (book, mut found) = (self.book(reporter), Vec::new());
+        // The process ends soon: to free every rule would only take time.
+        let (book, mut found) = (ManuallyDrop::new(self.book(reporter)), Vec::new());
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
         let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
