@@ -68,7 +68,9 @@ fn each(file: &Path, book: &RuleBook, checker: &Checker) {
             continue;
         };
         let started = Instant::now();
+        let elsewhere = optimize::elsewhere(&function, &BTreeMap::new(), &sizes);
         let request = Request {
+            elsewhere: &elsewhere,
             upto: Mode::Real,
             limits: Limits::default(),
             out_of_time: &|| started.elapsed() > Duration::from_secs(20),

@@ -8,12 +8,13 @@ use egg::{Id, TreeTerm};
 use rtv_semantics::derivation::{Application, Built, Derivation, Head, Line, Used, Why};
 use rtv_semantics::term::{Form, Fun};
 
+use crate::fold::CONSTANT;
 use crate::graph::{Node, Root};
 use crate::heads::HeadId;
 use crate::search::{Applied, DEFINITION, Search};
 
-/// How the term of one id became that of another, which is in its class; and the operators whose
-/// definitions are used, by line.
+/// How the term of one id became that of another, which is in its class; and by line the operators whose
+/// definitions are used, and the literals of constants.
 pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeMap<usize, String>) {
     let explanation = search.graph.egraph.explain_id_equivalence(from, to);
     let mut telling = Telling {
@@ -23,7 +24,7 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeM
         ids: HashMap::new(),
         applications: HashMap::new(),
         trees: HashMap::new(),
-        definitions: BTreeMap::new(),
+        replaced: BTreeMap::new(),
     };
     let whole = telling.chain(&explanation.explanation_trees);
     // The last line is about the program and what it became, also where that is the same.
@@ -32,7 +33,7 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeM
         let why = Why::Chain(whole.line.into_iter().collect());
         telling.told.lines.push(Line { left: whole.first, right: whole.last, why });
     }
-    (telling.told, telling.definitions)
+    (telling.told, telling.replaced)
 }
 
 /// Terms by place, and the line that equates them, where they are two.
@@ -52,7 +53,7 @@ struct Telling<'a, 'b> {
     applications: HashMap<usize, usize>,
     /// By address; the explanation outlives the telling.
     trees: HashMap<usize, Step>,
-    definitions: BTreeMap<usize, String>,
+    replaced: BTreeMap<usize, String>,
 }
 
 impl Telling<'_, '_> {
@@ -83,18 +84,25 @@ impl Telling<'_, '_> {
             _ => return None,
         };
         let (left, right) = if forward { (before.last, after.first) } else { (after.first, before.last) };
-        let is_definition = reason == DEFINITION;
-        let name = self.operator(if forward { left_tree } else { tree });
-        let why = if is_definition {
-            Why::Definition
-        } else {
-            let number = reason[1..].parse().expect("invariant: an application's reason is its number");
-            Why::Rule { application: self.application(number), forward: true }
+        let why = match reason {
+            DEFINITION => Why::Definition,
+            CONSTANT => Why::Constant,
+            _ => {
+                let number = reason[1..].parse().expect("invariant: an application's reason is its number");
+                Why::Rule { application: self.application(number), forward: true }
+            }
         };
         let Used { line, .. } = self.line(left, right, why);
-        if is_definition {
-            self.definitions.insert(line, name.unwrap_or_default());
-        }
+        let told = match reason {
+            DEFINITION => self.operator(if forward { left_tree } else { tree }),
+            CONSTANT => {
+                let (computed, literal) = if forward { (left_tree, tree) } else { (tree, left_tree) };
+                // Not where a number is only written in another way.
+                if self.literal(computed).is_none() { self.literal(literal) } else { None }
+            }
+            _ => None,
+        };
+        self.replaced.extend(told.map(|told| (line, told)));
         Some(Used { line, forward })
     }
 
@@ -102,6 +110,14 @@ impl Telling<'_, '_> {
     fn operator(&self, tree: &TreeTerm<Node>) -> Option<String> {
         match self.search.graph.heads().get(tree.node.head).term.form() {
             Form::Call(Fun::Op(instance), _) => Some(instance.name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// The text of a literal.
+    fn literal(&self, tree: &TreeTerm<Node>) -> Option<String> {
+        match self.search.graph.heads().get(tree.node.head).term.form() {
+            Form::Lit(lit) => Some(lit.text()),
             _ => None,
         }
     }
@@ -152,6 +168,7 @@ impl Telling<'_, '_> {
                 Head::Side { application: self.application(application), right, path }
             }
             Root::Body(id) => Head::Body { of: self.id(id), path },
+            Root::Constant(id) => Head::Constant { of: self.id(id) },
         }
     }
 

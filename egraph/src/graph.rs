@@ -75,6 +75,8 @@ pub enum Root {
     },
     /// The body of the operator that the term of an id calls.
     Body(Id),
+    /// The literal that the term of an id is equal to.
+    Constant(Id),
 }
 
 /// The terms, and how the heads in them came about.

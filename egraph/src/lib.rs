@@ -14,6 +14,7 @@ mod conditions;
 mod explain;
 mod extract;
 mod fingerprint;
+mod fold;
 mod found;
 mod graph;
 mod heads;
@@ -26,6 +27,6 @@ mod unknowns;
 mod work;
 
 pub use conditions::Refusal;
-pub use optimize::{Optimized, Settings, optimize};
+pub use optimize::{Optimized, Settings, is_cheaper, optimize};
 pub use rule::{Prepared, Rule, Unusable};
 pub use search::{Ended, Limits, Present, Rules};

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use egg::Id;
 use rtv_semantics::derivation::{Derivation, in_lets, operator_form};
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::size::Sym;
-use rtv_semantics::subst::Fresh;
-use rtv_semantics::term::Term;
+use rtv_semantics::subst::{Fresh, lets};
+use rtv_semantics::term::{Form, Fun, Term};
 use rtv_semantics::types::Type;
 
 use crate::conditions::{Conditions, Refusal};
@@ -38,6 +39,8 @@ pub struct Settings<'a> {
     pub short: bool,
     /// The cost of a whole program, given as its body; `None` where it cannot be told.
     pub price: &'a dyn Fn(&Term) -> Option<f64>,
+    /// Its costs at other sizes: a program that is dearer than the source at none of them is preferred.
+    pub elsewhere: &'a dyn Fn(&Term) -> Vec<f64>,
 }
 
 /// What came of a search.
@@ -46,11 +49,17 @@ pub struct Optimized {
     /// The body of the program that costs least, a `let` for each operation.
     pub body: Term,
     pub derivation: Derivation,
-    /// The operators whose bodies took the place of their calls, by line of the derivation.
-    pub definitions: BTreeMap<usize, String>,
-    /// The costs of the program as it is and as it became; equal where it stays as it is.
+    /// By line of the derivation, the operators whose bodies took the place of their calls, and the literals
+    /// that took that of constants.
+    pub replaced: BTreeMap<usize, String>,
+    /// The costs of the program as it is and as it became; equal where it stays as it is, or became one of
+    /// fewer operations.
     pub before: f64,
     pub after: f64,
+    /// Operations of the program that it became.
+    pub operations: usize,
+    /// The costs before and after at other sizes; none where the program stays as it is.
+    pub elsewhere: Vec<(f64, f64)>,
     pub ended: Ended,
     pub nodes: usize,
     /// The rules that were taken up.
@@ -65,6 +74,62 @@ pub struct Optimized {
     pub wrong: Option<usize>,
     /// Types that a rule would have made one: an error of the rule or of this crate.
     pub clash: Option<(Type, Type)>,
+}
+
+/// Whether one program, by its cost and the number of its operations, is cheaper than another: or as cheap, of
+/// fewer operations.
+pub fn is_cheaper(one: (f64, usize), other: (f64, usize)) -> bool {
+    let margin = 1e-9 * other.0;
+    one.0 < other.0 - margin || (one.0 <= other.0 + margin && one.1 < other.1)
+}
+
+/// A program, as a term of the graph.
+struct Candidate {
+    cost: f64,
+    operations: usize,
+    body: Term,
+    id: Id,
+}
+
+impl Candidate {
+    fn is_cheaper(&self, other: &Candidate) -> bool {
+        is_cheaper((self.cost, self.operations), (other.cost, other.operations))
+    }
+}
+
+/// The operations of a body, but for those that the language leaves unsaid.
+fn operations(body: &Term) -> usize {
+    let is_said = |value: &Term| match value.form() {
+        Form::Call(Fun::Op(instance), _) => &*instance.name != "expand",
+        _ => true,
+    };
+    lets(body).0.into_iter().filter(|(_, value)| is_said(value)).count()
+}
+
+/// The cheapest of the programs that are cheaper than the source, or the source; with the costs of both
+/// at other sizes. One that is dearer than the source at none of them comes first.
+fn cheapest(
+    source: Candidate,
+    cheaper: Vec<Candidate>,
+    settings: &Settings<'_>,
+) -> (Candidate, Vec<(f64, f64)>) {
+    if cheaper.is_empty() {
+        return (source, Vec::new());
+    }
+    let before = (settings.elsewhere)(&source.body);
+    let mut best: Option<(bool, Candidate, Vec<f64>)> = None;
+    for candidate in cheaper {
+        let after = (settings.elsewhere)(&candidate.body);
+        let dominates = after.iter().zip(&before).all(|(after, before)| *after <= before * (1.0 + 1e-9));
+        let is_better = |(best_dominates, best, _): &(bool, Candidate, Vec<f64>)| {
+            (dominates && !best_dominates) || (dominates == *best_dominates && candidate.is_cheaper(best))
+        };
+        if best.as_ref().is_none_or(is_better) {
+            best = Some((dominates, candidate, after));
+        }
+    }
+    let (_, best, after) = best.expect("invariant: there is one");
+    (best, before.into_iter().zip(after).collect())
 }
 
 /// The cheapest program that rules make of a function, and why it is equal to it.
@@ -93,23 +158,27 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         Some(priced) => priced,
         None => (f64::INFINITY, in_lets(&source, &mut search.graph.fresh)),
     };
-    let mut best = (before, body, root);
+    let source = Candidate { cost: before, operations: operations(&body), body, id: root };
+    let mut cheaper: Vec<Candidate> = Vec::new();
     for fusion in FUSIONS {
         let found = extract(&mut search.graph, root, priced(fusion));
         let term = search.graph.term(found);
-        if let Some((after, body)) = price(&term, &mut search)
-            && after < best.0
-        {
-            best = (after, body, found);
+        let Some((cost, body)) = price(&term, &mut search) else { continue };
+        let candidate = Candidate { cost, operations: operations(&body), body, id: found };
+        if candidate.is_cheaper(&source) {
+            cheaper.push(candidate);
         }
     }
-    let (derivation, definitions) = explain(&mut search, root, best.2);
+    let (Candidate { cost: after, operations, body, id }, elsewhere) = cheapest(source, cheaper, settings);
+    let (derivation, replaced) = explain(&mut search, root, id);
     Optimized {
-        body: best.1,
+        body,
         derivation,
-        definitions,
+        replaced,
         before,
-        after: best.0,
+        after,
+        operations,
+        elsewhere,
         ended,
         nodes: search.size(),
         rules: search.rules,

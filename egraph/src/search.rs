@@ -18,6 +18,7 @@ use rtv_semantics::term::{Form, Fun, Term};
 
 use crate::conditions::{Conditions, Refusal};
 use crate::fingerprint::Fingerprints;
+use crate::fold::Folding;
 use crate::found::Found;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
@@ -117,6 +118,7 @@ pub struct Search<'a> {
     found: Found,
     done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
     defined: HashSet<Id>,
+    folding: Folding,
     /// Where the invariants of the graph are checked.
     fingerprints: Option<Fingerprints>,
     /// The first rule that would have made two terms one that have different values.
@@ -155,6 +157,7 @@ impl<'a> Search<'a> {
             found: Found::default(),
             done: HashSet::new(),
             defined: HashSet::new(),
+            folding: Folding::default(),
             fingerprints,
             wrong: None,
             looked_through: Fresh::new(1 << 30),
@@ -212,7 +215,7 @@ impl<'a> Search<'a> {
     pub fn run(&mut self, rules: &mut Rules<'_>) -> Ended {
         for round in 0..self.limits.rounds {
             let before = self.size();
-            let unfolded = self.unfold();
+            let unfolded = self.unfold() | self.folding.fold(&mut self.graph, self.fingerprints.as_mut());
             self.graph.egraph.rebuild();
             self.found.new_round();
             self.take_up(rules);

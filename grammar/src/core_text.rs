@@ -6,7 +6,7 @@
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Claim, Function, Input, Param};
 use rtv_semantics::size::{Size, Sym, SymKind};
-use rtv_semantics::subst::{Fresh, Subst};
+use rtv_semantics::subst::{Fresh, Subst, lets};
 use rtv_semantics::term::{Binder, Form, Fun, Instance, Lit, Loop, Require, Term, Var};
 use rtv_semantics::types::{Type, extent_text};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,19 @@ pub fn function(f: &Function) -> String {
     written(f, Body::default())
 }
 
-/// A function as core text, where static arguments stand between others: these are given by name.
-pub fn function_by_names(f: &Function) -> String {
-    written(f, Body { by_names: true, ..Body::default() })
+/// Which operands of a call with static arguments are given by name: static ones may stand between or
+/// before others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Naming {
+    #[default]
+    None,
+    AfterFirst,
+    All,
+}
+
+/// A function as core text, operands being named.
+pub fn function_naming(f: &Function, naming: Naming) -> String {
+    written(f, Body { naming, ..Body::default() })
 }
 
 fn written(f: &Function, mut body: Body) -> String {
@@ -43,6 +53,11 @@ fn written(f: &Function, mut body: Body) -> String {
         &f.requires,
     );
     format!("{head}{requires}\n{{\n{}  return {result}\n}}\n", body.lines)
+}
+
+/// A term in operator form as one expression; `…` stands for what is more than so many operations deep.
+pub fn phrase(term: &Term, depth: usize) -> String {
+    Body::default().phrase(term, depth)
 }
 
 /// The two sides of a claim as functions `NAME_left` and `NAME_right`.
@@ -102,8 +117,7 @@ struct Body {
     /// The names of indices in scope.
     indices: Vec<String>,
     counter: usize,
-    /// Whether operands after the first are given by name where there are static arguments.
-    by_names: bool,
+    naming: Naming,
 }
 
 impl Body {
@@ -112,11 +126,8 @@ impl Body {
         match term.form() {
             Form::Var(v) => self.name(v),
             Form::Lit(_) | Form::Size(_) => self.inline(term),
-            Form::Let(v, value, body) => {
-                let text = self.operation(value);
-                let name = self.unused(&v.name);
-                self.names.insert(v.clone(), name.clone());
-                self.line(&name, value.ty(), &text);
+            Form::Let(..) => {
+                let body = self.bind(term);
                 self.operand(body)
             }
             _ => {
@@ -125,6 +136,49 @@ impl Body {
                 self.line(&name, term.ty(), &text);
                 name
             }
+        }
+    }
+
+    /// Writes what a chain of `let`s binds, names for names and literals aside, and gives what is under them.
+    fn bind<'t>(&mut self, term: &'t Term) -> &'t Term {
+        let (chain, body) = lets(term);
+        for (v, value) in chain {
+            let name = match value.form() {
+                Form::Var(_) | Form::Lit(_) => self.inline(value),
+                _ => {
+                    let text = self.operation(value);
+                    let name = self.unused(&v.name);
+                    self.line(&name, value.ty(), &text);
+                    name
+                }
+            };
+            self.names.insert(v.clone(), name);
+        }
+        body
+    }
+
+    fn phrase(&mut self, term: &Term, depth: usize) -> String {
+        match (term.form(), depth.checked_sub(1)) {
+            (Form::Var(_) | Form::Lit(_) | Form::Size(_), _) => self.inline(term),
+            (_, None) => "…".into(),
+            (Form::Let(..), Some(left)) => {
+                let (chain, body) = lets(term);
+                for (v, value) in chain {
+                    let phrase = self.phrase(value, left);
+                    self.names.insert(v.clone(), phrase);
+                }
+                self.inline(body)
+            }
+            (Form::Call(Fun::Op(instance), args), Some(left)) => {
+                let args: Vec<String> = args.iter().map(|arg| self.phrase(arg, left)).collect();
+                call_text(instance, &args, self.naming)
+            }
+            (Form::Call(Fun::Item(k), args), Some(left)) => format!("{}[{k}]", self.phrase(&args[0], left)),
+            (Form::Tuple(parts), Some(left)) => {
+                let parts: Vec<String> = parts.iter().map(|part| self.phrase(part, left)).collect();
+                format!("({})", parts.join(", "))
+            }
+            _ => self.inline(term),
         }
     }
 
@@ -158,7 +212,7 @@ impl Body {
         match term.form() {
             Form::Call(Fun::Op(instance), args) => {
                 let args: Vec<String> = args.iter().map(|a| self.operand(a)).collect();
-                call_text(instance, &args, self.by_names)
+                call_text(instance, &args, self.naming)
             }
             Form::Tuple(parts) => {
                 let parts: Vec<String> = parts.iter().map(|p| self.operand(p)).collect();
@@ -168,7 +222,10 @@ impl Body {
                 let parts = [cond, then, otherwise].map(|t| self.operand(t));
                 format!("if {} {{ {} }} else {{ {} }}", parts[0], parts[1], parts[2])
             }
-            Form::Let(..) => self.operand(term),
+            Form::Let(..) => {
+                let body = self.bind(term);
+                self.operation(body)
+            }
             _ => self.inline(term),
         }
     }
@@ -227,7 +284,7 @@ impl Body {
             Form::Call(Fun::Item(k), args) => format!("{}[{k}]", self.inline(&args[0])),
             Form::Call(Fun::Op(instance), args) => {
                 let args: Vec<String> = args.iter().map(|a| self.inline(a)).collect();
-                call_text(instance, &args, self.by_names)
+                call_text(instance, &args, self.naming)
             }
             Form::Read(base, index) => {
                 let base = if let Form::Var(v) = base.form() { self.name(v) } else { self.operand(base) };
@@ -281,7 +338,7 @@ fn binders_text(binders: &[Binder]) -> String {
 }
 
 /// A call as the surface writes it.
-fn call_text(instance: &Instance, args: &[String], by_names: bool) -> String {
+fn call_text(instance: &Instance, args: &[String], naming: Naming) -> String {
     let value = |k: usize| instance.statics.get(k).map_or("", |(_, text)| text);
     match &*instance.name {
         "getitem" => format!("{}{}", args.first().map_or("", String::as_str), value(0)),
@@ -289,10 +346,13 @@ fn call_text(instance: &Instance, args: &[String], by_names: bool) -> String {
         "einsum" => format!("einsum({}, {})", value(0), args.join(", ")),
         name => {
             let mut all: Vec<String> = args.to_vec();
-            if by_names && !instance.statics.is_empty() {
-                for ((var, _), arg) in instance.params.iter().zip(&mut all).skip(1) {
-                    *arg = format!("{} = {arg}", var.name);
-                }
+            let unnamed = match naming {
+                Naming::AfterFirst if !instance.statics.is_empty() => 1,
+                Naming::All if !instance.statics.is_empty() => 0,
+                _ => all.len(),
+            };
+            for ((var, _), arg) in instance.params.iter().zip(&mut all).skip(unnamed) {
+                *arg = format!("{} = {arg}", var.name);
             }
             let named = |(k, v): &(std::sync::Arc<str>, String)| {
                 if &**k == "pattern" { v.clone() } else { format!("{k} = {v}") }

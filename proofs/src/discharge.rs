@@ -5,6 +5,7 @@ use crate::certificate::{Part, Shown};
 use crate::compare::domain;
 use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding, Verdict};
+use rtv_semantics::alike::{alike_over_reals, require_alike};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
 use rtv_semantics::diag::FileId;
@@ -451,14 +452,24 @@ fn same_dtypes(left: &Type, right: &Type) -> Finding {
 }
 
 /// Whether an instance holds because another one does, which was proved: both sides only
-/// move data, at whatever dtype; see Note [Movement].
+/// move data, at whatever dtype (Note [Movement]), or they are the same over the reals but
+/// for which float dtype stands where (Note [Reals]).
 pub fn holds_alike(claim: &Claim, proved: &Claim) -> bool {
-    let sides = |claim: &Claim| claim.requires.is_empty() && claim.kind == ClaimKind::Rule;
-    sides(claim)
-        && sides(proved)
+    let rules = [claim, proved].into_iter().all(|claim| claim.kind == ClaimKind::Rule);
+    let moves = || {
+        let without = [claim, proved].into_iter().all(|claim| claim.requires.is_empty());
+        without && moves_alike(&claim.lhs, &proved.lhs) && moves_alike(&claim.rhs, &proved.rhs)
+    };
+    let reals = || {
+        [claim, proved].into_iter().all(|claim| claim.mode == Mode::Real)
+            && require_alike(&claim.requires, &proved.requires)
+            && alike_over_reals(&claim.lhs, &proved.lhs)
+            && alike_over_reals(&claim.rhs, &proved.rhs)
+    };
+    rules
+        && claim.directed == proved.directed
         && claim.facts == proved.facts
-        && moves_alike(&claim.lhs, &proved.lhs)
-        && moves_alike(&claim.rhs, &proved.rhs)
+        && (moves() || reals())
         && same_dtypes(claim.lhs.ty(), claim.rhs.ty()).verdict == Verdict::Proved
 }
 

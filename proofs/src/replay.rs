@@ -85,6 +85,10 @@ fn element(value: &ModelValue, dtype: DType) -> Option<Value> {
         (ModelValue::Float(bits), Category::Float) => {
             Some(Value::float(f64::from_bits(*bits), dtype, Domain::Ieee))
         }
+        (ModelValue::Int(k), Category::Int) => {
+            let (low, high) = dtype.int_range()?;
+            k.to_i64().filter(|value| (low..=high).contains(value)).map(Value::Int)
+        }
         (ModelValue::Bits(bits), Category::Int) => {
             let (low, high) = dtype.int_range()?;
             let width = dtype.bits();

@@ -207,6 +207,15 @@ impl Compare {
             (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
             (Form::Var(x), Form::Var(y)) => scope.vars(x, y) && of_one_kind(a.ty(), b.ty()),
             (Form::Call(f, x), Form::Call(g, y)) => self.functions(scope, f, g) && self.lists(scope, x, y),
+            // A size as a number, which is a literal where it is known: [`Term::cast`].
+            (Form::Call(Fun::Cast(_), x), Form::Lit(lit)) if self.differing.is_some() && a.ty() == b.ty() => {
+                let known = x[0].as_size().zip(lit.as_integer());
+                known.is_some_and(|(size, k)| self.sizes(scope, size, &Size::int(k)))
+            }
+            (Form::Lit(lit), Form::Call(Fun::Cast(_), x)) if self.differing.is_some() && a.ty() == b.ty() => {
+                let known = lit.as_integer().zip(x[0].as_size());
+                known.is_some_and(|(k, size)| self.sizes(scope, &Size::int(k), size))
+            }
             (Form::Read(x, i), Form::Read(y, j)) => self.terms(scope, x, y) && self.lists(scope, i, j),
             (Form::Comp(m, x), Form::Comp(n, y)) => {
                 self.enter(scope, m, n).is_some_and(|mut inner| self.terms(&mut inner, x, y))

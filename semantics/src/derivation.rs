@@ -44,6 +44,8 @@ pub enum Head {
     Side { application: usize, right: bool, path: Vec<usize> },
     /// In the operator form of the body of the operator that the term at a place calls.
     Body { of: usize, path: Vec<usize> },
+    /// The literal that the term at a place is equal to: see [`constant`](crate::constant::constant).
+    Constant { of: usize },
 }
 
 /// A rule at one choice of everything that is open in it.
@@ -74,6 +76,8 @@ pub enum Why {
     Rule { application: usize, forward: bool },
     /// The left calls an operator, the right is its body.
     Definition,
+    /// The left depends on nothing, the right is the literal that it is equal to.
+    Constant,
     /// They have one head, and equal parts: by a line each, or as they are the same term.
     Parts(Vec<Option<Used>>),
     /// Lines, each of which begins with the term that the one before it ends with.
@@ -85,6 +89,29 @@ pub enum Why {
 pub struct Used {
     pub line: usize,
     pub forward: bool,
+}
+
+impl Derivation {
+    /// The lines that rewrite anything, in the order in which the program is rewritten, each as it is
+    /// read: what is rewritten at several places alike, once.
+    pub fn rewriting(&self) -> Vec<Used> {
+        let (mut order, mut seen) = (Vec::new(), BTreeSet::new());
+        let last = self.lines.len().checked_sub(1);
+        let mut open: Vec<Used> = last.map(|line| Used { line, forward: true }).into_iter().collect();
+        while let Some(used) = open.pop() {
+            if !seen.insert((used.line, used.forward)) {
+                continue;
+            }
+            let inner = |inner: &Used| Used { line: inner.line, forward: inner.forward == used.forward };
+            match &self.lines[used.line].why {
+                Why::Rule { .. } | Why::Definition | Why::Constant => order.push(used),
+                Why::Parts(lines) => open.extend(lines.iter().flatten().rev().map(inner)),
+                Why::Chain(lines) if used.forward => open.extend(lines.iter().rev().map(inner)),
+                Why::Chain(lines) => open.extend(lines.iter().map(inner)),
+            }
+        }
+        order
+    }
 }
 
 /// A term in operator form, and whether a value that it does not depend on was left out: that one's

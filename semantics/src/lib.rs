@@ -5,9 +5,11 @@
 //! not here either: they are `.rtl` text in `semantics/ops/`, elaborated to core
 //! [`term::Term`]s by the `grammar` crate.
 
+pub mod alike;
 pub mod alpha;
 pub mod arith;
 pub mod cancel;
+pub mod constant;
 mod convert;
 pub mod defined;
 pub mod derivation;

@@ -12,6 +12,7 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -30,14 +31,13 @@ pub enum SymKind {
 }
 
 /// A symbolic integer. The id keeps equal names of different scopes apart.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sym(Arc<SymData>);
 
-#[derive(PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-struct SymData {
-    id: u32,
-    kind: SymKind,
-    name: String,
+impl Hash for Sym {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.id.hash(state);
+    }
 }
 
 impl Ord for Sym {
@@ -50,6 +50,13 @@ impl PartialOrd for Sym {
     fn partial_cmp(&self, other: &Sym) -> Option<Ordering> {
         Some(self.cmp(other))
     }
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct SymData {
+    id: u32,
+    kind: SymKind,
+    name: String,
 }
 
 impl Sym {
@@ -105,15 +112,16 @@ impl Size {
     /// The sum of coefficients times monomials (sorted by atom, powers not zero).
     pub fn from_terms(terms: impl IntoIterator<Item = (Monomial, BigInt)>) -> Size {
         let mut terms: Vec<(Monomial, BigInt)> = terms.into_iter().collect();
-        // Most come in order, of which sorting makes nothing new.
-        terms.sort_by(|(m, _), (n, _)| m.cmp(n));
-        terms.dedup_by(|(m, c), (n, sum)| {
-            let alike = m == n;
-            if alike {
-                *sum += &*c;
-            }
-            alike
-        });
+        if !terms.is_sorted_by(|(a, _), (b, _)| a < b) {
+            terms.sort_by(|(a, _), (b, _)| a.cmp(b));
+            terms.dedup_by(|(next, c), (monomial, sum)| {
+                let same = next == monomial;
+                if same {
+                    *sum += std::mem::take(c);
+                }
+                same
+            });
+        }
         terms.retain(|(_, c)| !c.is_zero());
         Size(Arc::new(terms))
     }
@@ -122,18 +130,12 @@ impl Size {
         Size(Arc::new(Vec::new()))
     }
 
-    /// A coefficient, not zero, times a monomial.
-    fn term(monomial: Monomial, coefficient: BigInt) -> Size {
-        Size(Arc::new(vec![(monomial, coefficient)]))
-    }
-
     pub fn one() -> Size {
         Size::int(1)
     }
 
     pub fn int(value: impl Into<BigInt>) -> Size {
-        let value = value.into();
-        if value.is_zero() { Size::zero() } else { Size::term(Vec::new(), value) }
+        Size::from_terms([(Vec::new(), value.into())])
     }
 
     pub fn sym(sym: &Sym) -> Size {
@@ -141,7 +143,7 @@ impl Size {
     }
 
     pub fn atom(atom: Atom) -> Size {
-        Size::term(vec![(atom, 1)], BigInt::one())
+        Size(Arc::new(vec![(vec![(atom, 1)], BigInt::one())]))
     }
 
     /// The terms of the polynomial: monomials sorted, coefficients not zero.
@@ -161,21 +163,13 @@ impl Size {
         self.as_const()?.to_i64()
     }
 
-    /// The atom, if the size is exactly one.
-    fn as_atom(&self) -> Option<&Atom> {
-        match self.0.as_slice() {
-            [(m, c)] if c.is_one() => match m.as_slice() {
-                [(atom, 1)] => Some(atom),
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// The symbol, if the size is exactly one symbol.
     pub fn as_sym(&self) -> Option<&Sym> {
-        match self.as_atom()? {
-            Atom::Sym(sym) => Some(sym),
+        match self.0.as_slice() {
+            [(m, c)] if c.is_one() => match m.as_slice() {
+                [(Atom::Sym(s), 1)] => Some(s),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -190,7 +184,7 @@ impl Size {
     }
 
     pub fn is_one(&self) -> bool {
-        matches!(self.0.as_slice(), [(m, c)] if m.is_empty() && c.is_one())
+        self.as_const().is_some_and(|c| c.is_one())
     }
 
     /// The coefficient of the empty monomial.
@@ -202,10 +196,10 @@ impl Size {
     }
 
     pub fn scale(&self, by: &BigInt) -> Size {
-        if by.is_zero() {
-            return Size::zero();
+        match by.is_zero() {
+            true => Size::zero(),
+            false => Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), c * by)).collect())),
         }
-        Size(Arc::new(self.0.iter().map(|(m, c)| (m.clone(), c * by)).collect()))
     }
 
     /// Product of many, 1 for none.
@@ -309,18 +303,39 @@ impl Size {
     /// Replaces atoms from the inside out: `f` sees each atom with its arguments
     /// already rewritten and gives the size that takes its place.
     pub fn map_atoms(&self, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
-        let mut changed = false;
-        let mut terms = Vec::with_capacity(self.0.len());
+        let stays = |atom: &Atom| matches!(atom, Atom::Sym(_)) && f(atom).is_none();
+        if self.0.iter().flat_map(|(monomial, _)| monomial).all(|(atom, _)| stays(atom)) {
+            return self.clone();
+        }
+        let mut terms = Vec::new();
         for (monomial, coefficient) in self.0.iter() {
-            match mapped(monomial, f) {
-                None => terms.push((monomial.clone(), coefficient.clone())),
+            let (mut kept, mut product): (Monomial, Option<Size>) = (Vec::new(), None);
+            for (atom, power) in monomial {
+                let Some(factor) = rebuild(atom, f).filter(|new| !new.is_atom(atom)) else {
+                    kept.push((atom.clone(), *power));
+                    continue;
+                };
+                for _ in 0..*power {
+                    product = Some(product.map_or_else(|| factor.clone(), |product| &product * &factor));
+                }
+            }
+            match product {
+                None => terms.push((kept, coefficient.clone())),
                 Some(product) => {
-                    changed = true;
-                    terms.extend(product.0.iter().map(|(m, c)| (m.clone(), c * coefficient)));
+                    let product = product.0.iter();
+                    terms.extend(product.map(|(m, c)| (multiply(&kept, m), c * coefficient)));
                 }
             }
         }
-        if changed { Size::from_terms(terms) } else { self.clone() }
+        Size::from_terms(terms)
+    }
+
+    /// Whether the size is this atom.
+    fn is_atom(&self, atom: &Atom) -> bool {
+        match self.0.as_slice() {
+            [(m, c)] if c.is_one() => matches!(m.as_slice(), [(own, 1)] if own == atom),
+            _ => false,
+        }
     }
 
     /// Simultaneous substitution of symbols.
@@ -383,42 +398,22 @@ impl Size {
     }
 }
 
-/// A monomial with its atoms rewritten by `f`; nothing where that changes none.
-fn mapped(monomial: &Monomial, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
-    let factors: Vec<Option<Size>> = monomial.iter().map(|(atom, _)| rebuilt(atom, f)).collect();
-    if factors.iter().all(Option::is_none) {
-        return None;
-    }
-    let mut product = Size::one();
-    for ((atom, power), factor) in monomial.iter().zip(factors) {
-        match factor {
-            None => product = &product * &Size::term(vec![(atom.clone(), *power)], BigInt::one()),
-            Some(factor) => (0..*power).for_each(|_| product = &product * &factor),
-        }
-    }
-    Some(product)
-}
-
-/// As [`rebuild`]; nothing where it gives the atom itself.
-fn rebuilt(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
-    match atom {
-        Atom::Sym(_) => f(atom),
-        _ => Some(rebuild(atom, f)).filter(|size| size.as_atom() != Some(atom)),
-    }
-}
-
-/// An atom with its arguments rewritten by `f`, then `f` on the atom itself.
-fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Size {
+/// An atom with its arguments rewritten by `f`, then `f` on the atom itself; nothing if it
+/// stays as it is.
+fn rebuild(atom: &Atom, f: &dyn Fn(&Atom) -> Option<Size>) -> Option<Size> {
     let inner = match atom {
-        Atom::Sym(_) => return f(atom).unwrap_or_else(|| Size::atom(atom.clone())),
+        Atom::Sym(_) => return f(atom),
         Atom::Div(a, b) => a.map_atoms(f).floor_div(&b.map_atoms(f)),
         Atom::Min(a, b) => a.map_atoms(f).minimum(&b.map_atoms(f)),
         Atom::Max(a, b) => a.map_atoms(f).maximum(&b.map_atoms(f)),
     };
-    match inner.as_atom().filter(|atom| !matches!(atom, Atom::Sym(_))) {
-        Some(atom) => f(atom).unwrap_or(inner),
-        None => inner,
-    }
+    Some(match inner.0.as_slice() {
+        [(m, c)] if c.is_one() && m.len() == 1 && m[0].1 == 1 => match f(&m[0].0) {
+            Some(size) if !matches!(m[0].0, Atom::Sym(_)) => size,
+            _ => inner,
+        },
+        _ => inner,
+    })
 }
 
 fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
@@ -435,70 +430,56 @@ fn eval_atom(atom: &Atom, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, Si
 }
 
 fn multiply(a: &Monomial, b: &Monomial) -> Monomial {
-    let mut product = Vec::with_capacity(a.len() + b.len());
-    merge(
-        a,
-        b,
-        |(atom, _), (other, _)| atom.cmp(other),
-        |of_a, of_b| {
-            let (atom, _) = of_a.or(of_b).expect("invariant: of one of both");
-            let power = |of: Option<&(Atom, u32)>| of.map_or(0, |(_, power)| *power);
-            product.push((atom.clone(), power(of_a) + power(of_b)));
-        },
-    );
-    product
+    merged(a, b, |(m, _), (n, _)| m.cmp(n), Clone::clone, |(atom, p), (_, q)| Some((atom.clone(), p + q)))
 }
 
-/// Goes through two sorted lists as one; `each` sees what is in one of both or, if it is alike, in both.
-fn merge<'t, T>(
-    a: &'t [T],
-    b: &'t [T],
+/// Two sorted lists as one; what is in both is combined, or gone.
+fn merged<T>(
+    a: &[T],
+    b: &[T],
     order: impl Fn(&T, &T) -> Ordering,
-    mut each: impl FnMut(Option<&'t T>, Option<&'t T>),
-) {
-    let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
-    loop {
-        let next = match (a.peek(), b.peek()) {
-            (Some(x), Some(y)) => order(x, y),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (None, None) => return,
-        };
-        each(a.next_if(|_| next.is_le()), b.next_if(|_| next.is_ge()));
+    second: impl Fn(&T) -> T,
+    both: impl Fn(&T, &T) -> Option<T>,
+) -> Vec<T>
+where
+    T: Clone,
+{
+    let (mut all, mut i, mut k) = (Vec::with_capacity(a.len() + b.len()), 0, 0);
+    while i < a.len() && k < b.len() {
+        match order(&a[i], &b[k]) {
+            Ordering::Less => {
+                all.push(a[i].clone());
+                i += 1;
+            }
+            Ordering::Greater => {
+                all.push(second(&b[k]));
+                k += 1;
+            }
+            Ordering::Equal => {
+                all.extend(both(&a[i], &b[k]));
+                (i, k) = (i + 1, k + 1);
+            }
+        }
     }
+    all.extend_from_slice(&a[i..]);
+    all.extend(b[k..].iter().map(second));
+    all
 }
 
-/// `a + b`, or `a - b`.
-fn sum(a: &Size, b: &Size, minus: bool) -> Size {
-    let signed = |c: &BigInt| if minus { -c } else { c.clone() };
-    let mut terms = Vec::with_capacity(a.0.len() + b.0.len());
-    merge(
-        &a.0,
-        &b.0,
-        |(m, _), (n, _)| m.cmp(n),
-        |of_a, of_b| match (of_a, of_b) {
-            (Some(term), None) => terms.push(term.clone()),
-            (None, Some((m, c))) => terms.push((m.clone(), signed(c))),
-            (Some((m, c)), Some((_, d))) => {
-                let sum = c + signed(d);
-                if !sum.is_zero() {
-                    terms.push((m.clone(), sum));
-                }
-            }
-            (None, None) => {}
-        },
-    );
-    Size(Arc::new(terms))
+/// The sum of two sizes, of which the second is taken with the sign `sign`.
+fn sum(a: &Size, b: &Size, sign: impl Fn(&BigInt) -> BigInt) -> Size {
+    let second = |(m, c): &(Monomial, BigInt)| (m.clone(), sign(c));
+    let both = |(m, c): &(Monomial, BigInt), (_, d): &(Monomial, BigInt)| {
+        let sum = c + sign(d);
+        (!sum.is_zero()).then(|| (m.clone(), sum))
+    };
+    Size(Arc::new(merged(&a.0, &b.0, |(m, _), (n, _)| m.cmp(n), second, both)))
 }
 
 impl Add for &Size {
     type Output = Size;
     fn add(self, other: &Size) -> Size {
-        match () {
-            () if self.is_zero() => other.clone(),
-            () if other.is_zero() => self.clone(),
-            () => sum(self, other, false),
-        }
+        sum(self, other, BigInt::clone)
     }
 }
 
@@ -512,19 +493,13 @@ impl Neg for &Size {
 impl Sub for &Size {
     type Output = Size;
     fn sub(self, other: &Size) -> Size {
-        if other.is_zero() { self.clone() } else { sum(self, other, true) }
+        sum(self, other, |c| -c)
     }
 }
 
 impl Mul for &Size {
     type Output = Size;
     fn mul(self, other: &Size) -> Size {
-        if self.is_one() || other.is_zero() {
-            return other.clone();
-        }
-        if other.is_one() || self.is_zero() {
-            return self.clone();
-        }
         Size::from_terms(
             self.0.iter().flat_map(|(m, c)| other.0.iter().map(move |(n, d)| (multiply(m, n), c * d))),
         )

@@ -145,7 +145,7 @@ pub fn children(term: &Term) -> Vec<&Term> {
 
 /// A chain of `let`s and what stands in their scope: long, but not to be walked by
 /// recursion.
-pub(crate) fn lets(term: &Term) -> (Vec<(&Var, &Term)>, &Term) {
+pub fn lets(term: &Term) -> (Vec<(&Var, &Term)>, &Term) {
     let (mut chain, mut rest) = (Vec::new(), term);
     while let Form::Let(v, value, body) = rest.form() {
         chain.push((v, value));

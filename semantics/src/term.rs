@@ -14,7 +14,7 @@
 use crate::alpha::alpha_eq;
 use crate::cancel::checkpoint;
 use crate::diag::Span;
-use crate::dtype::DType;
+use crate::dtype::{Category, DType};
 use crate::entail::Cond;
 pub use crate::monoid::{Declared, Extent, Laws, Monoid};
 use crate::scalar::Scalar;
@@ -84,7 +84,31 @@ pub enum Lit {
     Pi,
 }
 
+/// Integers up to this are numbers of f64.
+const EXACT: i64 = 1 << 53;
+
 impl Lit {
+    /// An integer at a dtype; none where the conversion would change it in more than one step.
+    pub fn integer(k: i64, dtype: DType) -> Option<Lit> {
+        match dtype.category() {
+            Category::Bool => Some(Lit::Bool(k != 0)),
+            Category::Int => {
+                let (least, most) = dtype.int_range()?;
+                (least..=most).contains(&k).then(|| Lit::Int(k.into()))
+            }
+            Category::Float => (-EXACT..=EXACT).contains(&k).then(|| Lit::Decimal(k.to_string().into())),
+        }
+    }
+
+    /// The integer that it is written as.
+    pub fn as_integer(&self) -> Option<num_bigint::BigInt> {
+        match self {
+            Lit::Int(k) => Some(k.clone()),
+            Lit::Decimal(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// As it is written.
     pub fn text(&self) -> String {
         match self {
@@ -294,9 +318,13 @@ impl Term {
     }
 
     /// A scalar (or size) converted to `dtype`; the identity where it has it.
+    /// A conversion. That of a known size is the literal that an integer written at its place is, so that
+    /// a size may become known sooner or later.
     pub fn cast(dtype: DType, arg: Term, span: Span) -> Term {
-        match arg.ty() {
-            Type::Tensor(t) if t.dtype == dtype => arg,
+        let known = arg.as_size().and_then(Size::as_i64).and_then(|k| Lit::integer(k, dtype));
+        match (arg.ty(), known) {
+            (Type::Tensor(t), _) if t.dtype == dtype => arg,
+            (_, Some(lit)) => Term::lit(lit, dtype, span),
             _ => Term::new(Form::Call(Fun::Cast(dtype), vec![arg]), Type::scalar(dtype), span),
         }
     }

@@ -28,7 +28,7 @@ use crate::bits;
 use crate::extended::Ext;
 use crate::key::{base_name, unsupported};
 use crate::laws::Laws;
-use crate::poly::number;
+use crate::poly::{number, same_wrapped};
 use crate::query::{Id, Op, Query, Sort};
 use crate::reduce::ReduceUse;
 use crate::sizes::{SizeSolver, SizeTerms};
@@ -118,7 +118,17 @@ impl Known {
 impl Encoder {
     /// An encoder that has the facts asserted.
     pub fn new(mode: Mode, known: Known) -> Encoder {
-        let mut encoder = Encoder {
+        let mut encoder = Encoder::bare(mode, known);
+        for fact in encoder.known.facts.clone() {
+            let (truth, _) = encoder.sizes.cond(&mut encoder.q, &fact);
+            encoder.q.assert(truth);
+        }
+        encoder
+    }
+
+    /// One that has nothing asserted, for what is seen without a question.
+    pub fn bare(mode: Mode, known: Known) -> Encoder {
+        Encoder {
             q: Query::new(),
             sizes: SizeTerms::default(),
             mode,
@@ -137,12 +147,7 @@ impl Encoder {
             divisions: HashMap::new(),
             memo: HashMap::new(),
             depth: 0,
-        };
-        for fact in encoder.known.facts.clone() {
-            let (truth, _) = encoder.sizes.cond(&mut encoder.q, &fact);
-            encoder.q.assert(truth);
         }
-        encoder
     }
 
     pub fn known(&self) -> &Known {
@@ -205,7 +210,7 @@ impl Encoder {
         }
         self.close();
         self.q.assert(any);
-        Ok(self.q)
+        Ok(self.q.of_integers().unwrap_or(self.q))
     }
 
     pub fn sure(&mut self, data: Data) -> Enc {
@@ -626,6 +631,7 @@ impl Encoder {
     /// When two values without error and not undefined are the same.
     pub fn same(&mut self, a: Enc, b: Enc) -> Result<Id, Reason> {
         match (a.data, b.data) {
+            (Data::Bits(a), Data::Bits(b)) if same_wrapped(&self.q, a, b) => Ok(self.q.bool(true)),
             (Data::Size(a), Data::Size(b))
             | (Data::Bool(a), Data::Bool(b))
             | (Data::Bits(a), Data::Bits(b))

@@ -1,7 +1,8 @@
 //! Worker processes that answer questions and live on.
 //!
 //! Invariants: a worker is asked canaries before anything else, and each `unsat` counts
-//! only after the same worker then found a satisfiable question satisfiable; a worker
+//! only after the same worker then found, in the same solver context, a satisfiable question
+//! satisfiable; a worker
 //! that is late, dies, or says what is no answer is killed and costs the question at
 //! hand, which is `unknown`; a wrong answer to a canary is a fault that ends all answers.
 //! The system bounds a worker's memory. No worker outlives the pool: one that is not
@@ -90,7 +91,10 @@ impl Pool {
             let greeting = worker.hear(Some(until))?;
             let version = wire::greeted(&greeting).ok_or(Failure::Lost(Reason::Crash))?;
             check_version(version).map_err(Failure::Faulty)?;
-            canaries().iter().try_for_each(|canary| self.try_canary(&mut worker, canary, Some(until)))?;
+            canaries().iter().try_for_each(|canary| {
+                let asking = Asking::Built(&canary.query);
+                self.try_canary(&mut worker, canary, asking, Some(until))
+            })?;
             Ok(worker)
         });
         match &started {
@@ -150,9 +154,10 @@ impl Pool {
         &self,
         worker: &mut Worker,
         canary: &Canary,
+        asking: Asking<'_>,
         until: Option<Instant>,
     ) -> Result<(), Failure> {
-        let answer = self.ask(worker, Asking::Built(&canary.query), canary::BUDGET, until)?;
+        let answer = self.ask(worker, asking, canary::BUDGET, until)?;
         match (canary.accepts(&answer), answer) {
             (Some(true), _) => Ok(()),
             (None, Answer::Unknown(reason)) => Err(Failure::Lost(reason)),
@@ -176,7 +181,7 @@ impl Pool {
         if answer == Answer::Unsat {
             let canary = canary::probe(self.asked.load(Ordering::Relaxed));
             let until = deadline.unwrap_or_else(|| patience(START));
-            self.try_canary(worker, &canary, Some(until))?;
+            self.try_canary(worker, &canary, Asking::There(&canary.query), Some(until))?;
         }
         Ok(answer)
     }

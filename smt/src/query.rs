@@ -138,6 +138,15 @@ pub struct Query {
     pub(crate) watched: Vec<Id>,
 }
 
+/// A question without its names: the sorts of its functions, and all else.
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    decls: Vec<Vec<Sort>>,
+    nodes: Vec<Node>,
+    asserts: Vec<Id>,
+    watched: Vec<Id>,
+}
+
 impl FpOp {
     fn arity(self) -> usize {
         match self {
@@ -167,6 +176,29 @@ impl Fun {
 impl Query {
     pub fn new() -> Query {
         Query::default()
+    }
+
+    /// What is asked, whatever functions and opaque sorts are called: two questions with one
+    /// shape have the same answer, since they differ in names only.
+    pub(crate) fn shape(&self) -> Shape {
+        let mut names = Vec::new();
+        let mut renamed = |sort: &Sort| match sort {
+            Sort::Opaque(name) => {
+                let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
+                    names.push(name.clone());
+                    names.len() - 1
+                });
+                Sort::Opaque(place.to_string())
+            }
+            plain => plain.clone(),
+        };
+        let sorts = |decl: &Decl| decl.domain.iter().chain([&decl.range]).map(&mut renamed).collect();
+        Shape {
+            decls: self.decls.iter().map(sorts).collect(),
+            nodes: self.nodes.clone(),
+            asserts: self.asserts.clone(),
+            watched: self.watched.clone(),
+        }
     }
 
     /// The sort of a node.

@@ -34,16 +34,38 @@ pub enum SizeAnswer {
 pub struct SizeSolver {
     solver: Arc<Solver>,
     budget: Budget,
+    /// By the facts that matter.
     cache: Mutex<HashMap<(Vec<Cond>, Cond), SizeAnswer>>,
+    /// By goal and facts as they were asked, which saves looking for those that matter.
+    asked: Mutex<HashMap<Cond, HashMap<Vec<Cond>, SizeAnswer>>>,
 }
+
+/// Goals that are kept as they were asked; then all are forgotten, which bounds the memory.
+const MAX_ASKED: usize = 2_000;
 
 impl SizeSolver {
     pub fn new(solver: Arc<Solver>, budget: Budget) -> SizeSolver {
-        SizeSolver { solver, budget, cache: Mutex::default() }
+        SizeSolver { solver, budget, cache: Mutex::default(), asked: Mutex::default() }
     }
 
     /// Does every assignment that satisfies `facts` satisfy `goal`?
     pub fn ask(&self, facts: &[Cond], goal: &Cond) -> SizeAnswer {
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = asked().get(goal).and_then(|known| known.get(facts)) {
+            return answer.clone();
+        }
+        let answer = self.about_relevant(facts, goal);
+        if !passes(&answer) {
+            let mut asked = asked();
+            if asked.len() >= MAX_ASKED {
+                asked.clear();
+            }
+            asked.entry(goal.clone()).or_default().insert(facts.to_vec(), answer.clone());
+        }
+        answer
+    }
+
+    fn about_relevant(&self, facts: &[Cond], goal: &Cond) -> SizeAnswer {
         let key = (relevant(facts, goal), goal.clone());
         let cache = || self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(answer) = cache().get(&key) {
@@ -55,9 +77,7 @@ impl SizeSolver {
             None if Arith.entails(&key.0, goal) => SizeAnswer::Entailed,
             None => self.solve(&key.0, goal),
         };
-        // Another time, what ran out of time or broke may end otherwise.
-        let passing = [Reason::Timeout, Reason::Memory, Reason::Crash].map(SizeAnswer::Unknown);
-        if !passing.contains(&answer) {
+        if !passes(&answer) {
             cache().insert(key, answer.clone());
         }
         answer
@@ -89,6 +109,11 @@ impl SizeSolver {
             }
         }
     }
+}
+
+/// Another time, what ran out of time or broke may end otherwise.
+fn passes(answer: &SizeAnswer) -> bool {
+    matches!(answer, SizeAnswer::Unknown(Reason::Timeout | Reason::Memory | Reason::Crash))
 }
 
 impl Entails for SizeSolver {

@@ -3,7 +3,7 @@
 //! Invariants: an answer is [`Answer::Unsat`] only when Z3 says `unsat` within the
 //! budget; whatever goes wrong on the way is [`Answer::Unknown`] with a reason from a
 //! closed list. Each question is asked in a solver context of its own, so the answer
-//! depends on the question and the budget only. No answer counts before the version
+//! depends on the question and the budget only, and one that was given is given again. No answer counts before the version
 //! check and the start-up canaries: a [`Solver`] in this process exists only after
 //! them, a worker process is asked nothing else before.
 
@@ -19,6 +19,7 @@ use rtv_semantics::diag::{Code, Diagnostic, Span};
 use crate::canary::{self, canaries};
 use crate::pool::Pool;
 use crate::query::Query;
+use crate::remembered::{Remembered, Texts};
 use crate::z3_backend;
 
 /// The version of Z3 that this crate was tried with: the prefix of its full version.
@@ -199,6 +200,9 @@ pub struct Solver {
     backend: Arc<dyn Backend>,
     deadline: Mutex<Option<Instant>>,
     observer: Option<Observer>,
+    /// About the claim at hand.
+    answers: Mutex<Remembered>,
+    texts: Mutex<Texts>,
 }
 
 impl Solver {
@@ -221,7 +225,8 @@ impl Solver {
     }
 
     fn of(backend: Arc<dyn Backend>) -> Solver {
-        Solver { backend, deadline: Mutex::default(), observer: None }
+        let (deadline, answers, texts) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Solver { backend, deadline, observer: None, answers, texts }
     }
 
     /// The same solver, with one who sees each question that is asked of it.
@@ -229,9 +234,11 @@ impl Solver {
         Solver { observer: Some(observer), ..self }
     }
 
-    /// From now on, what is not answered at `deadline` is a timeout.
+    /// Another claim is asked about, of which nothing is answered yet; what is not answered
+    /// at `deadline` is a timeout.
     pub fn until(&self, deadline: Option<Instant>) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
+        *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = Remembered::default();
     }
 
     /// Why none of its answers counts any more.
@@ -239,8 +246,20 @@ impl Solver {
         self.backend.fault()
     }
 
-    /// Asks one question. A panic inside the solver's binding is a crash, not ours.
+    /// Asks one question, unless it was asked before. A panic inside the solver's binding is
+    /// a crash, not ours.
     pub fn check(&self, query: &Query, budget: Budget) -> Answer {
+        let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let shape = query.shape();
+        if let Some(answer) = answers().of(&shape, budget).filter(|_| self.fault().is_none()) {
+            return answer;
+        }
+        let answer = self.asked(query, budget);
+        answers().keep(shape, budget, &answer);
+        answer
+    }
+
+    fn asked(&self, query: &Query, budget: Budget) -> Answer {
         let started = Instant::now();
         let Some((budget, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
@@ -253,13 +272,19 @@ impl Solver {
         answer
     }
 
-    /// Asks a question in SMT-LIB text.
+    /// Asks a question in SMT-LIB text, unless it was asked before.
     pub fn check_text(&self, text: &str, budget: Budget) -> Answer {
-        let Some((budget, deadline)) = self.allowed(budget) else {
+        let texts = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(answer) = texts().of(text, budget).filter(|_| self.fault().is_none()) {
+            return answer;
+        }
+        let Some((within, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
-        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, budget, deadline));
-        catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
+        let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, within, deadline));
+        let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
+        texts().keep(text, budget, &answer);
+        answer
     }
 
     /// What is left of a budget, and until when; nothing when time is over.

@@ -28,7 +28,7 @@ use crate::instances::instances;
 use crate::key::unsupported;
 use crate::normal::{Sign, calculated, normal, question, reindexed, reorderable};
 use crate::proof::{self, Combining, Merge, Need, Proof, Rewrite, Rewriting};
-use crate::query::Id;
+use crate::query::{Id, Query};
 use crate::reduce::ReduceUse;
 use crate::sizes::{SizeSolver, flatten};
 use crate::solver::{Answer, Budget, ModelValue, ModelValues, Reason, Solver};
@@ -190,7 +190,7 @@ impl ValueProver {
         let sides = encode(goal, &self.sizes).ok()?;
         let pairs = merges.iter().map(|merge| paired(&sides.encoder.reduces, &merge.first, &merge.second));
         let pairs: Vec<(Enc, Enc)> = pairs.collect::<Option<Vec<_>>>()?.concat();
-        Some(sides.finish(goal, &pairs).ok()?.encoder.q.to_smtlib())
+        Some(sides.finish(goal, &pairs).ok()?.asked.to_smtlib())
     }
 
     /// The question whether a factor may be infinite, undefined or an error under facts and
@@ -213,7 +213,7 @@ impl ValueProver {
 
     /// The first question asked for a goal, as SMT-LIB text.
     pub fn text(&self, goal: &ValueGoal) -> Result<String, Reason> {
-        Ok(encode(goal, &self.sizes)?.finish(goal, &[])?.encoder.q.to_smtlib())
+        Ok(encode(goal, &self.sizes)?.finish(goal, &[])?.asked.to_smtlib())
     }
 
     fn nested(&self, goal: &ValueGoal, depth: usize) -> Result<ValueAnswer, Reason> {
@@ -449,11 +449,11 @@ impl ValueProver {
     }
 
     fn ask(&self, question: Question, merges: Vec<Merge>, budget: Budget) -> Result<ValueAnswer, Reason> {
-        let Question { encoder, settled } = question;
-        let answer = if settled { Answer::Unsat } else { self.solver.check(&encoder.q, budget) };
+        let Question { encoder, asked, settled } = question;
+        let answer = if settled { Answer::Unsat } else { self.solver.check(&asked, budget) };
         match answer {
             Answer::Unsat => Ok(ValueAnswer::Equal(Proof::Solved {
-                question: proof::Question::Built(encoder.q),
+                question: proof::Question::Built(asked),
                 settled,
                 merges,
             })),
@@ -603,6 +603,9 @@ struct Sides {
 
 struct Question {
     encoder: Encoder,
+    /// What the solver is to be asked, watching the values that the encoder's own question
+    /// watches.
+    asked: Query,
     /// The encoding alone shows that the sides agree.
     settled: bool,
 }
@@ -648,7 +651,8 @@ impl Sides {
         let differ = q.not(agree);
         q.assert(differ);
         watch(&mut self.encoder);
-        Ok(Question { encoder: self.encoder, settled })
+        let asked = self.encoder.q.of_integers().unwrap_or_else(|| self.encoder.q.clone());
+        Ok(Question { encoder: self.encoder, asked, settled })
     }
 }
 

@@ -16,7 +16,7 @@ use crate::query::{Decl, FpOp, Id, Node, Op, Query, Sort};
 use crate::solver::{Answer, Budget, ModelValue, Reason};
 
 /// First word of a worker's greeting; the number changes with this format.
-const GREETING: &str = "rtv-solver-2";
+const GREETING: &str = "rtv-solver-3";
 
 /// Operations without parameters.
 pub(crate) const PLAIN: [Op; 43] = [
@@ -79,6 +79,8 @@ pub(crate) fn greeted(line: &str) -> Option<&str> {
 #[derive(Clone, Copy)]
 pub(crate) enum Asking<'q> {
     Built(&'q Query),
+    /// In the context of the question before it.
+    There(&'q Query),
     /// SMT-LIB text, to whose watched terms nobody asks the values.
     Text(&'q str),
 }
@@ -88,6 +90,7 @@ impl Asking<'_> {
     pub(crate) fn line(self, number: u64, budget: Budget) -> String {
         match self {
             Asking::Built(query) => question(number, query, budget),
+            Asking::There(query) => format!("there {}", question(number, query, budget)),
             Asking::Text(text) => {
                 format!("text {number} {} {} {}", budget.rlimit, budget.timeout_ms, escaped(text))
             }
@@ -97,10 +100,15 @@ impl Asking<'_> {
     /// How many values an answer has.
     pub(crate) fn watched(self) -> usize {
         match self {
-            Asking::Built(query) => query.watched.len(),
+            Asking::Built(query) | Asking::There(query) => query.watched.len(),
             Asking::Text(_) => 0,
         }
     }
+}
+
+/// The question of a line that asks one in the context of the question before it.
+pub(crate) fn read_there(line: &str) -> Option<(Query, Budget)> {
+    read_question(line.strip_prefix("there ")?)
 }
 
 /// The text of a line that asks one.

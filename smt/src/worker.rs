@@ -33,10 +33,14 @@ pub fn serve() -> io::Result<()> {
         process::exit(0);
     })?;
     for line in questions {
-        let answer = match (wire::read_question(&line), wire::read_text(&line)) {
-            (Some((query, budget)), _) => Z3.check(&query, budget),
-            (None, Some((text, budget))) => Z3.check_text(&text, budget),
-            (None, None) => return Err(io::Error::other("this is no question")),
+        let answer = if let Some((query, budget)) = wire::read_question(&line) {
+            Z3.check(&query, budget)
+        } else if let Some((query, budget)) = wire::read_there(&line) {
+            Z3.check_there(&query, budget)
+        } else if let Some((text, budget)) = wire::read_text(&line) {
+            Z3.check_text(&text, budget)
+        } else {
+            return Err(io::Error::other("this is no question"));
         };
         writeln!(out, "{}", wire::answer(&line, &answer))?;
         out.flush()?;

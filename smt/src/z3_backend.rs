@@ -5,10 +5,12 @@
 //! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
 //! stays unusable.
 
+use std::cell::RefCell;
+
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use z3::ast::{Ast, BV, Bool, Dynamic, Float, Int, Real, RoundingMode};
-use z3::{Config, FuncDecl, Params, SatResult, Tactic, with_z3_config};
+use z3::{Config, Context, FuncDecl, Params, SatResult, Tactic, with_z3_config, with_z3_context};
 
 use crate::query::{FpOp, Node, Op, Query, Sort};
 use crate::solver::{Answer, Backend, Budget, ModelValue, Reason};
@@ -40,8 +42,32 @@ impl Backend for Z3 {
     }
 }
 
-fn attempt_text(text: &str, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+impl Z3 {
+    /// Asks in the context of the last question, whose answer is in doubt: what is wrong with
+    /// it is wrong there, and another context costs a millisecond.
+    pub fn check_there(&self, query: &Query, budget: Budget) -> Answer {
+        match LAST.with_borrow(Clone::clone) {
+            Some(there) => with_z3_context(&there, || answer(query, budget, || Tactic::new("smt").solver())),
+            None => self.check(query, budget),
+        }
+    }
+}
+
+thread_local! {
+    /// The context of the last question.
+    static LAST: RefCell<Option<Context>> = const { RefCell::new(None) };
+}
+
+/// Runs in a context of its own, which is kept until the next one.
+fn in_context<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
     with_z3_config(&Config::new(), move || {
+        LAST.replace(Some(Context::thread_local()));
+        work()
+    })
+}
+
+fn attempt_text(text: &str, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+    in_context(move || {
         let solver = make();
         limit(&solver, budget);
         // A part that Z3 cannot read is not asserted, which excludes nothing.
@@ -63,27 +89,30 @@ fn limit(solver: &z3::Solver, budget: Budget) {
 
 /// One check in a context of its own.
 fn attempt(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
-    with_z3_config(&Config::new(), move || {
-        let terms = build(query);
-        let solver = make();
-        limit(&solver, budget);
-        for id in &query.asserts {
-            solver.assert(as_bool(&terms[id.index()]));
-        }
-        match solver.check() {
-            SatResult::Unsat => Answer::Unsat,
-            SatResult::Unknown => Answer::Unknown(reason(query, solver.get_reason_unknown())),
-            SatResult::Sat => Answer::Sat(match solver.get_model() {
-                Some(model) => {
-                    let value = |term: &Dynamic| model.eval(term, true).map(|v| read(&v));
-                    let missing = || ModelValue::Other(String::new());
-                    let watched = query.watched.iter();
-                    watched.map(|id| value(&terms[id.index()]).unwrap_or_else(missing)).collect()
-                }
-                None => Vec::new(),
-            }),
-        }
-    })
+    in_context(move || answer(query, budget, make))
+}
+
+/// One check in the context at hand.
+fn answer(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+    let terms = build(query);
+    let solver = make();
+    limit(&solver, budget);
+    for id in &query.asserts {
+        solver.assert(as_bool(&terms[id.index()]));
+    }
+    match solver.check() {
+        SatResult::Unsat => Answer::Unsat,
+        SatResult::Unknown => Answer::Unknown(reason(query, solver.get_reason_unknown())),
+        SatResult::Sat => Answer::Sat(match solver.get_model() {
+            Some(model) => {
+                let value = |term: &Dynamic| model.eval(term, true).map(|v| read(&v));
+                let missing = || ModelValue::Other(String::new());
+                let watched = query.watched.iter();
+                watched.map(|id| value(&terms[id.index()]).unwrap_or_else(missing)).collect()
+            }
+            None => Vec::new(),
+        }),
+    }
 }
 
 /// Puts Z3's words into the closed list.
@@ -361,6 +390,19 @@ mod tests {
         let equal = q.eq(sum, cubes[2]);
         q.assert(equal);
         q
+    }
+
+    #[test]
+    fn a_context_answers_again_and_not_for_another() {
+        let mut q = Query::new();
+        let no = q.bool(false);
+        q.assert(no);
+        for number in [3, 4] {
+            assert_eq!(Z3.check(&q, Budget::PRUNE), Answer::Unsat);
+            let probe = crate::canary::probe(number);
+            assert_eq!(probe.accepts(&Z3.check_there(&probe.query, Budget::PRUNE)), Some(true));
+            assert_eq!(Z3.check_there(&q, Budget::PRUNE), Answer::Unsat);
+        }
     }
 
     #[test]

@@ -32,7 +32,7 @@ use watch::Watched;
 use workers::Work;
 
 /// No claim has a name that was asked for.
-const NOTHING_SELECTED: Code = Code(815);
+pub const NOTHING_SELECTED: Code = Code(815);
 
 #[derive(Args)]
 pub struct Check {

@@ -1,6 +1,7 @@
 //! `rtv explain CODE`: the page of an error code. `rtv explain ID`: what is known of one
-//! claim, and how.
+//! claim, and how. `rtv explain CERTIFICATE`: an optimization, step by step.
 
+mod optimization;
 mod story;
 
 use std::path::PathBuf;
@@ -21,9 +22,9 @@ const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
 #[derive(Args)]
 pub struct Explain {
-    /// A code such as R0203, or a claim: the first digits of its id, or its name; without
-    /// one, the list of codes
-    #[arg(value_name = "CODE|CLAIM")]
+    /// A code such as R0203; a claim: the first digits of its id, or its name; or the file of a
+    /// certificate of an optimization; without one, the list of codes
+    #[arg(value_name = "CODE|CLAIM|CERTIFICATE")]
     about: Option<String>,
     /// Files and folders the claim is in; without any, the project or the current folder
     files: Vec<PathBuf>,
@@ -39,6 +40,9 @@ impl Explain {
             }
             return;
         };
+        if let Some(certificate) = optimization::certificate(asked) {
+            return optimization::tell(&certificate, &self.effort, reporter);
+        }
         match page(asked) {
             Some(text) => reporter.result(text.trim_end()),
             None if is_code(asked) => reporter.fault(&unknown(asked)),

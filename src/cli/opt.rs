@@ -138,8 +138,9 @@ impl Opt {
             Ok(chosen) => chosen,
             Err(fault) => return vec![fault],
         };
+        let Some(book) = self.book(reporter) else { return Vec::new() };
         // The process ends soon: to free every rule would only take time.
-        let (book, mut found) = (ManuallyDrop::new(self.book(reporter)), Vec::new());
+        let (book, mut found) = (ManuallyDrop::new(book), Vec::new());
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
         let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
@@ -174,16 +175,17 @@ impl Opt {
         }
     }
 
-    fn book(&self, reporter: &mut Reporter) -> RuleBook {
+    /// The rules; nothing where those that are asked for cannot be read.
+    fn book(&self, reporter: &mut Reporter) -> Option<RuleBook> {
         if self.rules.is_empty() {
-            return RuleBook::shipped();
+            return Some(RuleBook::shipped());
         }
         let (book, project, faults) = RuleBook::of(&self.rules);
         faults.iter().for_each(|fault| reporter.diagnostic(&project.sources, fault));
         for (stated, standing) in book.not_proved() {
             reporter.text(&format!("# not used: {}  {}  {standing}", stated.name, stated.place));
         }
-        book
+        (!faults.iter().any(Diagnostic::is_error)).then_some(book)
     }
 
     fn function(
@@ -209,10 +211,12 @@ impl Opt {
             placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
                 .help("`--size NAME=VALUE` says at which")
         })?;
+        let elsewhere = optimize::elsewhere(function, &asked, &sizes);
         let (started, limit) = (Instant::now(), Duration::from_secs_f64(self.seconds.clamp(0.0, 1e6)));
         let request = Request {
             upto: self.upto.mode(),
             limits: Limits { nodes: self.nodes, ..Limits::default() },
+            elsewhere: &elsewhere,
             out_of_time: &|| started.elapsed() >= limit,
             samples: self.effort.samples(),
             seed: self.effort.seed(),
@@ -229,7 +233,7 @@ impl Opt {
             }
             Err(failed) => Err(not_equal(function, &failed.to_string())),
             Ok(improved) => {
-                self.show(&improved, &sizes, book, reporter);
+                self.show(&improved, &sizes, &elsewhere, book, reporter);
                 Ok(Some(improved))
             }
         }
@@ -262,13 +266,20 @@ impl Opt {
         })
     }
 
-    fn show(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook, reporter: &mut Reporter) {
+    fn show(
+        &self,
+        improved: &Improved,
+        sizes: &Sizes,
+        elsewhere: &[Sizes],
+        book: &RuleBook,
+        reporter: &mut Reporter,
+    ) {
         let text = optimize::text(&improved.function, sizes).unwrap_or_else(|| {
             format!("# the result of `{}` cannot be written in the language", improved.function.name)
         });
         match self.emit {
             Emit::Rtl => {
-                let about = self.about(improved, sizes, book);
+                let about = self.about(improved, sizes, elsewhere, book);
                 reporter.text("");
                 about.iter().for_each(|line| reporter.text(&format!("# {line}")));
                 reporter.text(text.trim_end());
@@ -284,7 +295,7 @@ impl Opt {
     }
 
     /// What was done, in lines.
-    fn about(&self, improved: &Improved, sizes: &Sizes, book: &RuleBook) -> Vec<String> {
+    fn about(&self, improved: &Improved, sizes: &Sizes, elsewhere: &[Sizes], book: &RuleBook) -> Vec<String> {
         let Improved { function, found, steps, compared, apart, left_out } = improved;
         let at = sizes_text(sizes);
         let mut lines = Vec::new();
@@ -292,12 +303,16 @@ impl Opt {
             lines.push(format!("{}: no rule makes it cheaper{at}", function.name));
             lines.extend(nearest(found));
         } else {
-            let percent = 100.0 * (found.after - found.before) / found.before;
-            let upto = self.upto.mode();
-            lines.push(format!("{}: cost {percent:+.1} %{at}, equal up to {upto}", function.name));
+            let cost = match 100.0 * (found.after - found.before) / found.before {
+                percent if percent > -1e-6 => "as cheap, of fewer operations".to_string(),
+                percent if percent > -0.05 => format!("cost {percent:+.6} %"),
+                percent => format!("cost {percent:+.1} %"),
+            };
+            lines.push(format!("{}: {cost}{at}, equal up to {}", function.name, self.upto.mode()));
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
+            lines.extend(at_other_sizes(found, sizes, elsewhere));
             lines.push(format!("the derivation was checked; {}", beside(*compared, *apart)));
         }
         if found.ended != Ended::Saturated {
@@ -319,6 +334,7 @@ impl Opt {
                     StepRow { rule: &rule.name, place: Some(&rule.place), direction }
                 }
                 By::Definition(name) => StepRow { rule: name, place: None, direction },
+                By::Constant(_) => StepRow { rule: "constant", place: None, direction },
             }
         };
         Row {
@@ -373,6 +389,25 @@ fn sizes_text(sizes: &Sizes) -> String {
     if all.is_empty() { String::new() } else { format!(" at {}", all.join(", ")) }
 }
 
+/// Where else the result was priced, and whether it is dearer there.
+fn at_other_sizes(found: &Optimized, sizes: &Sizes, elsewhere: &[Sizes]) -> Vec<String> {
+    let (mut lines, mut no_dearer) = (Vec::new(), Vec::new());
+    for (other, (before, after)) in elsewhere.iter().zip(&found.elsewhere) {
+        let apart = other.iter().filter(|(sym, n)| sizes.get(sym) != Some(n));
+        let apart: Sizes = apart.map(|(sym, n)| (sym.clone(), *n)).collect();
+        let percent = 100.0 * (after - before) / before;
+        if percent > 0.05 {
+            lines.push(format!("dearer{}: {percent:+.1} %", sizes_text(&apart)));
+        } else {
+            no_dearer.push(sizes_text(&apart));
+        }
+    }
+    if !no_dearer.is_empty() {
+        lines.insert(0, format!("no dearer{}", no_dearer.join(", or")));
+    }
+    lines
+}
+
 fn ended(ended: Ended) -> &'static str {
     match ended {
         Ended::Saturated => "saturated",
@@ -386,6 +421,8 @@ fn step_text(step: &Step, found: &Optimized, book: &RuleBook) -> String {
     match &step.by {
         By::Definition(name) if step.forward => format!("`{name}` by its definition"),
         By::Definition(name) => format!("what `{name}` is by its definition"),
+        By::Constant(literal) if step.forward => format!("a constant is {literal}"),
+        By::Constant(literal) => format!("{literal} as a constant is computed"),
         By::Rule(rule) => {
             let rule = &found.rules[*rule];
             let statement = book.statement(&rule.name).unwrap_or_default();

@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use rtv_proofs::{Module, Stage, program};
+use rtv_runtime::io::placeless;
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::program::Mode;
 use serde::Serialize;
 
+use super::check::NOTHING_SELECTED;
 use super::effort::Effort;
 use crate::optimize::{self, RuleBook, Standing, Stated};
 use crate::project::Project;
@@ -72,7 +74,13 @@ impl Rules {
             let text = format!("{count}  {:<8} {:<8} {:<44} {}", row.verdict, row.mode, row.name, row.place);
             reporter.row("rule", &row, Some(&text));
         }
-        reporter.text(&format!("\n  {listed} rules, {proved} of them proved"));
+        match &self.name {
+            Some(name) if listed == 0 => {
+                let fault = placeless(NOTHING_SELECTED, format!("no rule has `{name}` in its name"));
+                reporter.fault(&fault.help("without a name all are listed"));
+            }
+            _ => reporter.text(&format!("\n  {listed} rules, {proved} of them proved")),
+        }
     }
 
     /// How often each rule made two terms one, in the functions of the files together.

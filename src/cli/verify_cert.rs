@@ -1,6 +1,6 @@
 //! `rtv verify-cert`: certificates checked again by the independent checker.
 
-mod derivation;
+pub mod derivation;
 
 use std::fs;
 use std::path::{Path, PathBuf};

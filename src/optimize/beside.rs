@@ -18,7 +18,7 @@ use rtv_semantics::subst::Fresh;
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{Binder, Form, Term, Var};
 
-use super::{Sizes, at_sizes};
+use super::sizes::{Sizes, at_sizes};
 
 /// What running a program may cost: a second or so.
 const MOST: f64 = 2e10;

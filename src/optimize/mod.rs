@@ -4,6 +4,7 @@ mod beside;
 mod dot;
 mod random;
 mod rules;
+mod sizes;
 mod steps;
 mod text;
 
@@ -12,81 +13,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings};
+use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
-use rtv_runtime::cost::Cost;
-use rtv_runtime::loops::ArrayDecl;
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::derivation::operator_form;
-use rtv_semantics::entail::Cond;
-use rtv_semantics::guess::counterexample;
-use rtv_semantics::program::{Function, Input, Mode};
-use rtv_semantics::size::{Size, Sym};
-use rtv_semantics::subst::{Fresh, Subst, children};
-use rtv_semantics::term::{Form, Fun, Term, Var};
+use rtv_semantics::program::{Function, Mode};
+use rtv_semantics::subst::{Fresh, children};
+use rtv_semantics::term::{Form, Fun};
 use rtv_semantics::types::Type;
 
 use beside::Pair;
+use sizes::{sizes_near, total};
+
 pub use beside::ratio;
 pub use dot::dot;
 pub use random::Optimizing;
-pub use rules::{RuleBook, Standing, Stated, Wanted};
+pub use rules::{RuleBook, Standing, Stated, Wanted, statement};
+pub use sizes::{Sizes, cost, elsewhere, sizes, symbols};
 pub use steps::{By, Step};
 pub use text::text;
-
-/// The size of an axis where a program leaves it open, for pricing: the first at which it can be priced.
-pub const TYPICAL: [i64; 4] = [256, 64, 16, 4];
-
-/// Sizes at which a program is priced, by symbol.
-pub type Sizes = BTreeMap<Sym, i64>;
-
-/// The sizes at which a function is priced: those that were asked for by name, and for others a typical
-/// one. Nothing where none is found.
-pub fn sizes(function: &Function, asked: &BTreeMap<String, i64>) -> Option<Sizes> {
-    let mut found = TYPICAL.into_iter().filter_map(|typical| sizes_near(function, asked, typical));
-    found.find(|sizes| cost(function, &function.body, sizes).is_some())
-}
-
-/// The typical size, or where the preconditions of the function forbid that, some that they allow.
-fn sizes_near(function: &Function, asked: &BTreeMap<String, i64>, typical: i64) -> Option<Sizes> {
-    let syms = symbols(function);
-    let size = |sym: &Sym| (sym.clone(), asked.get(sym.name()).copied().unwrap_or(typical));
-    let sizes: Sizes = syms.iter().map(size).collect();
-    let holds =
-        |sizes: &Sizes, fact: &Cond| fact.eval(&|s| sizes.get(s).map(|n| i128::from(*n))) == Some(true);
-    if function.facts.iter().all(|fact| holds(&sizes, fact)) {
-        return Some(sizes);
-    }
-    let given: Vec<Cond> = syms
-        .iter()
-        .filter_map(|sym| Some(Cond::eq(&Size::sym(sym), &Size::int(*asked.get(sym.name())?))))
-        .collect();
-    let facts: Vec<Cond> = function.facts.iter().cloned().chain(given).collect();
-    let found: BTreeMap<Sym, i128> = counterexample(&facts, &Cond::False)?.into_iter().collect();
-    let size = |sym: &Sym| found.get(sym).copied().and_then(|n| i64::try_from(n).ok()).unwrap_or(typical);
-    Some(syms.iter().map(|sym| (sym.clone(), size(sym))).collect())
-}
-
-/// The sizes that are open in a function.
-pub fn symbols(function: &Function) -> BTreeSet<Sym> {
-    let mut syms = BTreeSet::new();
-    for param in &function.params {
-        match &param.input {
-            Input::Size(sym) => drop(syms.insert(sym.clone())),
-            Input::Value(_, ty) => collect(ty, &mut syms),
-        }
-    }
-    syms
-}
-
-fn collect(ty: &Type, syms: &mut BTreeSet<Sym>) {
-    match ty {
-        Type::Size => {}
-        Type::Tensor(t) => t.shape.iter().for_each(|extent| extent.collect_syms(syms)),
-        Type::Tuple(parts) => parts.iter().for_each(|part| collect(part, syms)),
-    }
-}
 
 /// The rules that are worth a look for a program.
 pub fn wanted(function: &Function, upto: Mode) -> Wanted {
@@ -108,33 +54,12 @@ pub fn wanted(function: &Function, upto: Mode) -> Wanted {
     wanted
 }
 
-/// The cost of a body of a function at sizes; nothing where it cannot be lowered.
-pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
-    let (term, inputs) = at_sizes(function, body, sizes)?;
-    Cost::of(&term, &inputs).ok()
-}
-
-/// A body of a function at sizes, with its inputs.
-fn at_sizes(function: &Function, body: &Term, sizes: &Sizes) -> Option<(Term, Vec<(Var, ArrayDecl)>)> {
-    let mut fresh = Fresh::above([body]).and_above(&function.facts);
-    let subst = sizes.iter().fold(Subst::new(), |subst, (sym, n)| subst.with_size(sym, Size::int(*n)));
-    let mut inputs: Vec<(Var, ArrayDecl)> = Vec::new();
-    for param in &function.params {
-        if let Input::Value(var, ty) = &param.input {
-            let ty = subst.ty(ty);
-            let t = ty.as_tensor()?;
-            let shape: Option<Vec<usize>> =
-                t.shape.iter().map(|extent| usize::try_from(extent.as_i64()?).ok()).collect();
-            inputs.push((var.clone(), ArrayDecl { dtype: t.dtype, shape: shape? }));
-        }
-    }
-    Some((subst.term(body, &mut fresh), inputs))
-}
-
 /// What is asked of the optimizer.
 pub struct Request<'a> {
     pub upto: Mode,
     pub limits: Limits,
+    /// Other sizes, at which a result is better not dearer than its source.
+    pub elsewhere: &'a [Sizes],
     /// Whether the time of the search is over.
     pub out_of_time: &'a dyn Fn() -> bool,
     /// Random inputs on which the result is compared with its source.
@@ -305,7 +230,14 @@ pub fn optimize(
 /// cannot be priced.
 pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker) -> Vec<(Arc<str>, u64)> {
     let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
-    let request = Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 0, seed: 0 };
+    let request = Request {
+        upto,
+        limits: Limits::default(),
+        elsewhere: &[],
+        out_of_time: &|| false,
+        samples: 0,
+        seed: 0,
+    };
     let wanted = wanted(function, upto);
     let found = search(function, &mut book.giver(&wanted), &sizes, &request, checker, false);
     found.fired.iter().map(|(rule, times)| (found.rules[*rule].name.clone(), *times)).collect()
@@ -325,7 +257,12 @@ fn with_fewest_rules(
         let mut given = rules.to_vec();
         search(function, &mut |_| std::mem::take(&mut given), sizes, request, checker, short)
     };
-    let as_cheap = |again: &Optimized| again.after <= found.after * (1.0 + 1e-9) && again.wrong.is_none();
+    let as_cheap = |again: &Optimized| {
+        let [cheapest, again_so] = [&found, again].map(|found| (found.after, found.operations));
+        let mut elsewhere = found.elsewhere.iter().zip(&again.elsewhere);
+        let dearer = elsewhere.any(|((_, found), (_, again))| *again > found * (1.0 + 1e-9));
+        !is_cheaper(cheapest, again_so) && !dearer && again.wrong.is_none()
+    };
     for name in rules.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>() {
         if (request.out_of_time)() {
             return found;
@@ -339,9 +276,9 @@ fn with_fewest_rules(
     if found.wrong.is_some() || found.clash.is_some() || !as_cheap(&last) {
         return found;
     }
-    let Optimized { body, derivation, definitions, after, .. } = last;
+    let Optimized { body, derivation, replaced, after, operations, elsewhere, .. } = last;
     // The steps name rules by their places in the first search.
-    Optimized { body, derivation, definitions, after, ..found }
+    Optimized { body, derivation, replaced, after, operations, elsewhere, ..found }
 }
 
 fn search(
@@ -361,6 +298,7 @@ fn search(
         fingerprints: cfg!(debug_assertions),
         short,
         price: &|body| cost(function, body, sizes).map(|cost| cost.total()),
+        elsewhere: &|body| request.elsewhere.iter().map(|sizes| total(function, body, sizes)).collect(),
     };
     rtv_egraph::optimize(function, rules, &settings)
 }

@@ -48,7 +48,8 @@ impl<'b> Optimizing<'b> {
         let Some(sizes) = sizes(&function, &BTreeMap::new()) else { return Ok(()) };
         for upto in [Mode::Exact, Mode::Real] {
             let limits = Limits { nodes: NODES, ..Limits::default() };
-            let request = Request { upto, limits, out_of_time: &|| false, samples: SAMPLES, seed: 0 };
+            let request =
+                Request { upto, limits, elsewhere: &[], out_of_time: &|| false, samples: SAMPLES, seed: 0 };
             let found = optimize(&function, self.book, &sizes, &request, self.checker, &mut self.proved);
             let improved = match found {
                 Err(Failed::Unused) => return Ok(()),

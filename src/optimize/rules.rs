@@ -347,7 +347,7 @@ fn strength(mode: Mode) -> Option<u8> {
 }
 
 /// `lhs => rhs` of a rule, in one line.
-fn statement(item: &Item) -> Option<String> {
+pub fn statement(item: &Item) -> Option<String> {
     match &item.kind {
         ItemKind::Rule(rule) => {
             let arrow = if rule.arrow == Arrow::Both { "<=>" } else { "=>" };

@@ -1,9 +1,7 @@
 //! A derivation told step by step.
 
-use std::collections::BTreeSet;
-
 use rtv_egraph::Optimized;
-use rtv_semantics::derivation::{Derivation, Used, Why};
+use rtv_semantics::derivation::{Used, Why};
 
 /// A rule applied at one place, or an operator replaced by its body.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,46 +17,28 @@ pub enum By {
     Rule(usize),
     /// The operator of this name.
     Definition(String),
+    /// A constant is this literal.
+    Constant(String),
 }
 
 /// The steps in the order in which the program is rewritten; what is rewritten at several places alike, once.
 pub fn of(found: &Optimized) -> Vec<Step> {
     let derivation = &found.derivation;
-    let mut walk = Walk { found, derivation, seen: BTreeSet::new(), steps: Vec::new() };
-    if let Some(last) = derivation.lines.len().checked_sub(1) {
-        walk.line(Used { line: last, forward: true });
-    }
-    walk.steps
-}
-
-struct Walk<'a> {
-    found: &'a Optimized,
-    derivation: &'a Derivation,
-    seen: BTreeSet<(usize, bool)>,
-    steps: Vec<Step>,
-}
-
-impl Walk<'_> {
-    fn line(&mut self, used: Used) {
-        let Used { line, forward } = used;
-        if !self.seen.insert((line, forward)) {
-            return;
+    let step = |Used { line, forward }: Used| match &derivation.lines[line].why {
+        Why::Rule { application, forward: along } => {
+            let name = &derivation.applications[*application].rule;
+            let rule = found.rules.iter().position(|rule| rule.name == *name)?;
+            Some(Step { by: By::Rule(rule), forward: *along == forward })
         }
-        let inner = |used: &Used| Used { line: used.line, forward: used.forward == forward };
-        match &self.derivation.lines[line].why {
-            Why::Rule { application, forward: along } => {
-                let name = &self.derivation.applications[*application].rule;
-                if let Some(rule) = self.found.rules.iter().position(|rule| rule.name == *name) {
-                    self.steps.push(Step { by: By::Rule(rule), forward: *along == forward });
-                }
-            }
-            Why::Definition => {
-                let name = self.found.definitions.get(&line).cloned().unwrap_or_default();
-                self.steps.push(Step { by: By::Definition(name), forward });
-            }
-            Why::Parts(lines) => lines.iter().flatten().for_each(|used| self.line(inner(used))),
-            Why::Chain(lines) if forward => lines.iter().for_each(|used| self.line(inner(used))),
-            Why::Chain(lines) => lines.iter().rev().for_each(|used| self.line(inner(used))),
+        Why::Definition => {
+            let name = found.replaced.get(&line).cloned().unwrap_or_default();
+            Some(Step { by: By::Definition(name), forward })
         }
-    }
+        Why::Constant => {
+            let literal = found.replaced.get(&line).cloned()?;
+            Some(Step { by: By::Constant(literal), forward })
+        }
+        Why::Parts(_) | Why::Chain(_) => None,
+    };
+    derivation.rewriting().into_iter().filter_map(step).collect()
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rtv_grammar::core_text;
+use rtv_grammar::core_text::{Naming, function_naming};
 use rtv_proofs::{Module, program};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::derivation::operator_form;
@@ -20,8 +20,8 @@ use super::{Sizes, symbols};
 
 /// The text of a function that reads back as the same program; nothing where none does.
 pub fn text(function: &Function, sizes: &Sizes) -> Option<String> {
-    let texts = [core_text::function(function), core_text::function_by_names(function)];
-    texts.into_iter().find_map(|text| read_back(text, function, sizes))
+    let namings = [Naming::None, Naming::AfterFirst, Naming::All];
+    namings.into_iter().find_map(|naming| read_back(function_naming(function, naming), function, sizes))
 }
 
 /// The text, if it is one of the function.

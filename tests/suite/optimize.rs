@@ -47,7 +47,7 @@ fn function(module: &Module, name: &str) -> Function {
 }
 
 fn request(upto: Mode) -> Request<'static> {
-    Request { upto, limits: Limits::default(), out_of_time: &|| false, samples: 12, seed: 0 }
+    Request { upto, limits: Limits::default(), elsewhere: &[], out_of_time: &|| false, samples: 12, seed: 0 }
 }
 
 /// The steps by which the functions of a file get cheaper; each is checked and compared on the way.
@@ -89,7 +89,7 @@ fn blocks_get_cheaper() {
     let blocks: [(&str, &[&str]); 7] = [
         ("examples/models/attention_scaled.rtl", &["projected_last"]),
         ("examples/models/mlp_block.rtl", &["base_bottleneck"]),
-        ("examples/models/layer_norm_linear.rtl", &["rms_normalized_layer"]),
+        ("examples/models/layer_norm_linear.rtl", &["rms_normalized_layer", "base_classified"]),
         ("examples/models/conv_batch_norm.rtl", &["base_conv_batch_norm", "two_pointwise"]),
         ("examples/models/data_chain.rtl", &["second_of_two", "window_of_padded", "sum_of_copies"]),
         ("examples/models/einsum_chain.rtl", &["three", "base_three", "base_chain_by_vector"]),
@@ -231,6 +231,72 @@ fn a_size_that_a_function_lacks_is_told() {
     assert!(run.err.contains("`f` has no open size `Q`") && run.err.contains("it has N"), "{}", run.err);
 }
 
+#[test]
+fn constants_that_do_not_round_are_folded() {
+    let folder = Folder::new("optimize-constants");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn gathered[N](x: f32[N]) -> f32[N] { return x * 2.0 * 3.0 }
+fn scaled[N](x: f32[N, 64]) -> f32[N, 64] { return x / sqrt(f32(64)) }
+fn filled[N](x: i32[N]) -> i32[N] { return x + (full([N], 2, i32) + full([N], 3, i32)) }
+fn rounded[N](x: f32[N]) -> f32[N] { return x * (1.0 / f32(3.0)) }
+",
+    );
+    let printed = |name| folder.run(&["opt", "p.rtl", name]).out;
+    for (name, constant) in [("gathered", "f32(6)"), ("scaled", "f32(0.125)"), ("filled", "i32(5)")] {
+        assert!(printed(name).contains(constant), "{}", printed(name));
+    }
+    assert!(!printed("rounded").contains("0.333"), "{}", printed("rounded"));
+    // The certificate says what became a literal.
+    folder.run(&["opt", "p.rtl", "scaled", "--certificate", "scaled.cert"]);
+    assert_eq!(folder.run(&["verify-cert", "scaled.cert"]).code, Some(0));
+    let text = fs::read_to_string(folder.path("scaled.cert")).expect("a certificate");
+    assert!(text.lines().any(|line| line.ends_with(" constant")), "{text}");
+}
+
+#[test]
+fn rules_stand_at_known_sizes() {
+    let folder = Folder::new("optimize-known");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn f(x: f32[8192, 64], g: f32[64], b: f32[64], w: f32[10, 64], c: f32[10]) -> f32[8192, 10] {
+  return linear(layer_norm(x, [64], g, b), w, c)
+}
+",
+    );
+    let printed = folder.run(&["opt", "p.rtl", "f"]).out;
+    assert!(printed.contains("layer_norm_is_affine"), "{printed}");
+}
+
+#[test]
+fn an_optimization_is_told_step_by_step() {
+    let folder = Folder::new("optimize-told");
+    folder.file("p.rtl", CHAIN);
+    folder.run(&["opt", "p.rtl", "product", "--certificate", "product.cert"]);
+    let told = folder.run(&["explain", "product.cert"]);
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    for line in [
+        "product  p.rtl: 1 step, equal up to real",
+        "      before  matmul(matmul(x, y), z)",
+        "      after   matmul(x, matmul(y, z))",
+        "      since   its values are finite if the inputs are",
+    ] {
+        assert!(told.out.lines().any(|found| found == line), "{line}\n{}", told.out);
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_up_is_told() {
+    let folder = Folder::new("optimize-nothing");
+    folder.file("p.rtl", CHAIN);
+    let rules = folder.run(&["rules", "no_such_rule"]);
+    assert!(rules.code == Some(2) && rules.err.contains("no rule has `no_such_rule`"), "{}", rules.err);
+    let missing = folder.run(&["opt", "p.rtl", "product", "--rules", "missing.rtl"]);
+    assert!(missing.code == Some(2) && !missing.out.contains("fn product"), "{}", missing.out);
+}
+
 /// A rule of a text, as the optimizer takes rules, whatever is known of it.
 fn smuggled(text: &str) -> Rule {
     let module = module(text);
@@ -252,6 +318,7 @@ fn search(function: &Function, rules: &[Rule], limits: Limits, fingerprints: boo
         fingerprints,
         short: false,
         price: &|body| Some(f64::from(u32::try_from(format!("{body:?}").len()).unwrap_or(u32::MAX))),
+        elsewhere: &|_| Vec::new(),
     };
     rtv_egraph::optimize(function, &mut |_| std::mem::take(&mut rules), &settings)
 }
@@ -314,6 +381,7 @@ fn explosive_rules_end_at_their_limits() {
         fingerprints: false,
         short: false,
         price: &|_| None,
+        elsewhere: &|_| Vec::new(),
     };
     let found = rtv_egraph::optimize(&function, &mut |_| std::mem::take(&mut rules), &settings);
     assert_eq!(found.ended, Ended::Time);

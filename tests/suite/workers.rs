@@ -141,7 +141,7 @@ fn a_worker_that_never_starts_is_no_solver() {
     assert_eq!(outcome.fault.expect("no solver").diagnostic().code.to_string(), "R0712");
     assert!(outcome.claims.iter().all(|claim| claim.verdict == Verdict::Unknown));
     let folder = Folder::new("workers-version");
-    let old = program(&folder, "old", "#!/bin/sh\necho rtv-solver-2 4.8.12.0\ncat >/dev/null\n");
+    let old = program(&folder, "old", "#!/bin/sh\necho rtv-solver-3 4.8.12.0\ncat >/dev/null\n");
     let outcome = check(&old, &claims(&["x"]), None);
     assert_eq!(outcome.fault.expect("refused").diagnostic().code.to_string(), "R0710");
     assert!(outcome.claims.is_empty());

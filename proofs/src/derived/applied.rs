@@ -1,6 +1,7 @@
 //! Whether a rule may be applied, and to what.
 
 use super::steps::Check;
+use super::told::By;
 use super::{Fault, symbols_in};
 use crate::recheck::divisors;
 use rtv_semantics::derivation::{Application, operator_form};
@@ -15,7 +16,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One application, at its sizes.
-struct Applied {
+pub struct Applied {
     claim: Arc<Claim>,
     /// The parameters that are values, with what they stand for.
     values: Vec<(Arc<str>, Var, usize)>,
@@ -27,9 +28,25 @@ struct Applied {
 }
 
 impl Check<'_, '_> {
+    /// What an application that was looked at says.
+    pub fn rule(&mut self, at: usize) -> By {
+        let Application { rule, sizes, .. } = &self.derivation.applications[at];
+        let Applied { claim, values, facts, moves, .. } = &self.applied[&at].1;
+        let mut value = |(name, _, node): &(Arc<str>, Var, usize)| {
+            (name.clone(), self.nodes.term(*node, &mut self.fresh))
+        };
+        By::Rule {
+            name: rule.clone(),
+            sizes: claim.syms.iter().cloned().zip(sizes.iter().cloned()).collect(),
+            values: values.iter().map(&mut value).collect(),
+            follow: facts.clone(),
+            finite: self.upto == Mode::Real && !moves,
+        }
+    }
+
     /// The nodes of the sides of an application to terms that were built.
     pub fn application(&mut self, at: usize) -> Result<[usize; 2], Fault> {
-        if let Some(sides) = self.sides.get(&at) {
+        if let Some((sides, _)) = self.applied.get(&at) {
             return Ok(*sides);
         }
         let applied = self.at_sizes(&self.derivation.applications[at])?;
@@ -44,7 +61,7 @@ impl Check<'_, '_> {
         if applied.claim.directed {
             self.is_defined(&applied, sides[0])?;
         }
-        self.sides.insert(at, sides);
+        self.applied.insert(at, (sides, applied));
         Ok(sides)
     }
 

@@ -36,6 +36,8 @@ pub enum Fault {
     Path,
     /// A term that calls no operator, or one whose body does not say all of it.
     Definition,
+    /// A term that is none of literals, or that no literal is equal to.
+    Constant,
     /// A head is applied to so many parts, or parts of such types, as it does not take.
     Parts,
     /// No rule of this name is proved for these dtypes and this rank.
@@ -68,6 +70,8 @@ pub enum Fault {
     Sides,
     /// The right term of a line is not the body of the operator that the left one calls.
     NotTheBody,
+    /// The right term of a line is not the literal that the left one is equal to.
+    NotTheConstant,
     /// The terms of a line have different heads.
     Heads,
     /// The parts at this place are not those that the line named for them is about.
@@ -102,6 +106,7 @@ impl fmt::Display for Fault {
             Fault::NotBefore(what, at) => write!(f, "{what} {at} does not come before"),
             Fault::Path => f.write_str("there is no part where the path leads"),
             Fault::Definition => f.write_str("it calls no operator that is as its body says"),
+            Fault::Constant => f.write_str("it is equal to no literal"),
             Fault::Parts => f.write_str("the parts do not fit the head"),
             Fault::NotProved(rule) => write!(f, "no rule `{rule}` is proved for these dtypes and this rank"),
             Fault::Weaker(rule, mode) => write!(f, "`{rule}` holds up to {mode} only"),
@@ -118,6 +123,9 @@ impl fmt::Display for Fault {
             Fault::MayBeUndefined(rule) => write!(f, "the left side of `{rule}` may be undefined here"),
             Fault::Sides => f.write_str("these are not the sides of the rule"),
             Fault::NotTheBody => f.write_str("the right term is not the body of the operator"),
+            Fault::NotTheConstant => {
+                f.write_str("the right term is not the literal that the left is equal to")
+            }
             Fault::Heads => f.write_str("the terms have different heads"),
             Fault::Part(at) => write!(f, "part {at} is not what the line named for it is about"),
             Fault::Chain(at) => write!(f, "step {at} begins elsewhere"),

@@ -33,12 +33,14 @@ mod steps;
 #[cfg(test)]
 mod tests;
 mod text;
+mod told;
 mod values;
 
 pub use certificate::{About, Certificate, Subject};
 pub use compare::compare;
 pub use fault::{Fault, Place, Refused};
 pub use library::Proved;
+pub use told::{By, Told};
 
 use crate::check::Checker;
 use crate::deadline::Deadline;
@@ -102,12 +104,35 @@ impl Checker {
         rules: &mut dyn Rules,
         second: Option<&mut (dyn SecondSolver + 'static)>,
     ) -> Result<Became, Refused> {
+        self.in_time(second, |leaves| check(source, upto, derivation, rules, leaves))
+    }
+
+    /// The steps of a derivation, which is gone through for them, within the time of a claim.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub fn told(
+        &self,
+        source: &Function,
+        upto: Mode,
+        derivation: &Derivation,
+        rules: &mut dyn Rules,
+    ) -> Result<Vec<Told>, Refused> {
+        let told =
+            |mut leaves: Leaves<'_>| steps::Check::of(source, upto, derivation, rules, &mut leaves)?.told();
+        self.in_time(None, told)
+    }
+
+    fn in_time<T>(
+        &self,
+        second: Option<&mut (dyn SecondSolver + 'static)>,
+        work: impl FnOnce(Leaves<'_>) -> Result<T, Refused>,
+    ) -> Result<T, Refused> {
         let deadline = Deadline::after(self.settings.timeout);
         let solver = self.prover.solver();
         solver.until(deadline.at());
-        let checked = deadline.within(|| check(source, upto, derivation, rules, Leaves::new(solver, second)));
-        match checked {
-            Ok(checked) => checked,
+        match deadline.within(|| work(Leaves::new(solver, second))) {
+            Ok(done) => done,
             Err(Cancelled) => Err(Refused { at: Place::Whole, fault: Fault::Timeout }),
         }
     }

@@ -1,9 +1,12 @@
 //! Going through terms and lines.
 
+use super::applied::Applied;
 use super::nodes::Nodes;
+use super::told::Told;
 use super::values::{Known, Look};
 use super::{Fault, Place, Refused, Rules, symbols};
 use crate::recheck::{Leaves, Sizes};
+use rtv_semantics::constant::{constant, is_literal};
 use rtv_semantics::defined::definedness;
 use rtv_semantics::derivation::{Built, Derivation, Head, Line, Used, Why, definition, operator_form};
 use rtv_semantics::entail::Cond;
@@ -19,6 +22,9 @@ const MAX_TERMS: usize = 200_000;
 const MAX_APPLICATIONS: usize = 50_000;
 const MAX_LINES: usize = 200_000;
 
+/// The path to a term itself.
+const WHOLE: Vec<usize> = Vec::new();
+
 /// A derivation and what was found of it so far.
 pub struct Check<'c, 's> {
     pub source: &'c Function,
@@ -30,8 +36,8 @@ pub struct Check<'c, 's> {
     pub fresh: Fresh,
     /// The node of each term that was built.
     pub terms: Vec<usize>,
-    /// The nodes of the sides of applications that were looked at.
-    pub sides: HashMap<usize, [usize; 2]>,
+    /// The applications that were looked at, with the nodes of their sides.
+    pub applied: HashMap<usize, ([usize; 2], Applied)>,
     leaves: &'c mut Leaves<'s>,
     sizes: Sizes,
     /// The operator form of the source.
@@ -77,7 +83,7 @@ impl<'c, 's> Check<'c, 's> {
             symbols,
             nodes: Nodes::default(),
             terms: Vec::new(),
-            sides: HashMap::new(),
+            applied: HashMap::new(),
             leaves,
             sizes: Sizes::default(),
             root: 0,
@@ -96,6 +102,19 @@ impl<'c, 's> Check<'c, 's> {
 
     /// The term that the source became.
     pub fn became(mut self) -> Result<Term, Refused> {
+        let last = self.through()?;
+        Ok(self.nodes.term(last, &mut self.fresh))
+    }
+
+    /// The steps of a derivation that is accepted.
+    pub fn told(mut self) -> Result<Vec<Told>, Refused> {
+        self.through()?;
+        let steps = self.derivation.rewriting();
+        Ok(steps.into_iter().map(|used| self.step(used)).collect())
+    }
+
+    /// Goes through all of it; the node that the source became.
+    fn through(&mut self) -> Result<usize, Refused> {
         for (at, built) in self.derivation.terms.iter().enumerate() {
             let node = self
                 .built(built)
@@ -114,7 +133,7 @@ impl<'c, 's> Check<'c, 's> {
         if self.terms[last.left] != self.root {
             return Err(Refused { at: Place::Whole, fault: Fault::NotTheSource });
         }
-        Ok(self.nodes.term(self.terms[last.right], &mut self.fresh))
+        Ok(self.terms[last.right])
     }
 
     /// The node of a term; a fault may be that of an application.
@@ -133,10 +152,19 @@ impl<'c, 's> Check<'c, 's> {
                 let of = self.term(*of).map_err(here)?;
                 (self.body(of).map_err(here)?, path)
             }
+            Head::Constant { of } => {
+                let of = self.term(*of).map_err(here)?;
+                (self.constant(of).map_err(here)?, &WHOLE)
+            }
         };
         let like = self.nodes.along(from, path).ok_or(here(Fault::Path))?;
         let parts: Result<Vec<usize>, Fault> = parts.iter().map(|part| self.term(*part)).collect();
         self.nodes.with_head_of(like, parts.map_err(here)?).map_err(here)
+    }
+
+    /// A term that was built.
+    pub fn node_term(&mut self, at: usize) -> Term {
+        self.nodes.term(self.terms[at], &mut self.fresh)
     }
 
     /// The node of a term that was built.
@@ -166,6 +194,16 @@ impl<'c, 's> Check<'c, 's> {
         Ok(body)
     }
 
+    /// The literal that a node is equal to.
+    fn constant(&mut self, of: usize) -> Result<usize, Fault> {
+        let parts = self.nodes.node(of).parts.clone();
+        if !parts.into_iter().all(|part| is_literal(&self.nodes.head(part).term)) {
+            return Err(Fault::Constant);
+        }
+        let literal = constant(&self.nodes.term(of, &mut self.fresh)).ok_or(Fault::Constant)?;
+        self.nodes.enter(&literal, &HashMap::new())
+    }
+
     fn line(&mut self, at: usize, line: &Line) -> Result<(), Fault> {
         let (left, right) = (self.term(line.left)?, self.term(line.right)?);
         match &line.why {
@@ -180,6 +218,10 @@ impl<'c, 's> Check<'c, 's> {
             Why::Definition => match self.body(left)? == right {
                 true => Ok(()),
                 false => Err(Fault::NotTheBody),
+            },
+            Why::Constant => match self.constant(left)? == right {
+                true => Ok(()),
+                false => Err(Fault::NotTheConstant),
             },
             Why::Parts(used) => {
                 let (a, b) = (self.nodes.node(left), self.nodes.node(right));

@@ -1,5 +1,6 @@
 //! Derivations made by hand: right ones are accepted, wrong ones refused for what is wrong.
 
+mod constants;
 mod forged;
 mod known;
 
@@ -75,6 +76,8 @@ fn twice[M, N](x: f32[M, N]) -> f32[M, N] { return t(t(x)) }
 fn product[A, B, C, D](x: f32[A, B], y: f32[B, C], z: f32[C, D]) -> f32[A, D] { return x @ (y @ z) }
 fn shared[M, N](x: f32[M, N]) -> f32[M, N] { return exp(t(t(x))) + t(t(x)) }
 fn large_product(x: f32[200, 200], y: f32[200, 200]) -> f32[200, 200] { return x @ y @ x @ y @ x }
+fn scaled(x: f32[]) -> f32[] { return x * (2.0 * 0.75) }
+fn a_third(x: f32[]) -> f32[] { return x * (1.0 / f32(3.0)) }
 fn squared[N](x: f32[N]) -> f32[N] { return square(x) }
 fn spread[N](c: f32[N], x: f32[N], y: f32[N]) -> f32[N] { return c * (x + y) }
 fn spread_at_infinity[N](c: f32[N], x: f32[N]) -> f32[N] { return c * (x + full_like(x, -inf)) }

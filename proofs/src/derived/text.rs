@@ -78,6 +78,7 @@ fn term(Built { head, parts }: &Built) -> String {
             format!("{} {application} {}", if *right { "right" } else { "left" }, numbers(path))
         }
         Head::Body { of, path } => format!("body {of} {}", numbers(path)),
+        Head::Constant { of } => format!("constant {of}"),
     };
     format!("term {head} {}", numbers(parts))
 }
@@ -96,6 +97,7 @@ fn line(Line { left, right, why }: &Line) -> String {
             format!("{} {application}", if *forward { "forward" } else { "backward" })
         }
         Why::Definition => "definition".to_string(),
+        Why::Constant => "constant".to_string(),
         Why::Parts(parts) => {
             format!("parts {}", list(parts, |part| part.as_ref().map_or("=".to_string(), used)))
         }
@@ -320,6 +322,7 @@ fn read_term(words: &[&str]) -> Option<Built> {
             let (right, path) = (side == "right", read_numbers(path)?);
             (Head::Side { application: number(application)?, right, path }, parts)
         }
+        ["constant", of, parts] => (Head::Constant { of: number(of)? }, parts),
         ["body", of, path, parts] => (Head::Body { of: number(of)?, path: read_numbers(path)? }, parts),
         _ => return None,
     };
@@ -332,6 +335,7 @@ fn read_why(words: &[&str]) -> Option<Why> {
             Why::Rule { application: number(application)?, forward: way == "forward" }
         }
         ["definition"] => Why::Definition,
+        ["constant"] => Why::Constant,
         ["parts", parts] => {
             let part = |word| if word == "=" { Some(None) } else { used(word).map(Some) };
             Why::Parts(split(parts).into_iter().map(part).collect::<Option<_>>()?)

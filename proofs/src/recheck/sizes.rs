@@ -42,17 +42,28 @@ impl Sizes {
         if facts.contains(goal) || facts.contains(&Cond::False) {
             return true;
         }
-        let goal = &divided(&facts, goal);
-        if *goal == Cond::True {
+        let asked = (facts, goal.clone());
+        if let Some(known) = self.known.get(&asked) {
+            return *known;
+        }
+        let holds = self.follows(&asked.0, divided(&asked.0, goal), leaves);
+        self.known.insert(asked, holds);
+        holds
+    }
+
+    fn follows(&mut self, facts: &[Cond], goal: Cond, leaves: &mut Leaves<'_>) -> bool {
+        if goal == Cond::True {
             return true;
         }
-        let key = (facts, goal.clone());
+        let key = (facts.to_vec(), goal);
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let holds = !fails_somewhere(&key.0, goal)
-            && ((self.defined(&key.0, goal, leaves) && linear(&key.0, goal, MAX_SPLITS))
-                || leaves.refuted(&question(&key.0, goal), Budget::OBLIGATION));
+        let goal = &key.1;
+        let by_arithmetic = || linear(facts, goal, MAX_SPLITS) || by_equations(facts, goal);
+        let holds = !fails_somewhere(facts, goal)
+            && ((self.defined(facts, goal, leaves) && by_arithmetic())
+                || leaves.refuted(&question(facts, goal), Budget::OBLIGATION));
         self.known.insert(key, holds);
         holds
     }
@@ -89,6 +100,36 @@ fn fails_somewhere(facts: &[Cond], goal: &Cond) -> bool {
             .collect();
         let holds = |cond: &Cond| cond.eval(&|sym| values.get(sym).copied());
         facts.iter().all(|fact| holds(fact) == Some(true)) && holds(goal) != Some(true)
+    })
+}
+
+/// The same of a goal that has a truth value, with symbols replaced by what equations among
+/// the facts say they are: a product then stands where quotients look for it.
+fn by_equations(facts: &[Cond], goal: &Cond) -> bool {
+    let (mut facts, mut goal, mut replaced) = (facts.to_vec(), goal.clone(), false);
+    while let Some((sym, value)) = facts.iter().find_map(solved) {
+        let with = |size: &Size| size.subst(&|own| (*own == sym).then(|| value.clone()));
+        facts = facts.iter().map(|fact| fact.map(&with)).filter(|fact| *fact != Cond::True).collect();
+        goal = goal.map(&with);
+        if sym.is_natural() {
+            facts.push(Cond::non_neg(value.clone()));
+        }
+        replaced = true;
+    }
+    replaced && {
+        let goal = divided(&facts, &goal);
+        goal == Cond::True || linear(&facts, &goal, MAX_SPLITS)
+    }
+}
+
+/// What a symbol is that stands once in an equation, alone and as often as it is.
+fn solved(fact: &Cond) -> Option<(Sym, Size)> {
+    let Cond::Zero(p) = fact else { return None };
+    p.terms().iter().find_map(|(monomial, coefficient)| {
+        let [(Atom::Sym(sym), 1)] = monomial.as_slice() else { return None };
+        let rest = p - &Size::sym(sym).scale(coefficient);
+        let alone = coefficient.abs().is_one() && !rest.mentions(sym) && divisors(&rest).is_empty();
+        alone.then(|| (sym.clone(), if coefficient.is_one() { -&rest } else { rest }))
     })
 }
 
@@ -272,8 +313,16 @@ fn impossible(conds: &[Cond], splits: usize) -> bool {
 /// `sum of coefficients times unknowns + constant >= 0`
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Row {
-    coefficients: BTreeMap<usize, i128>,
+    /// By unknown, in order; none is zero.
+    coefficients: Vec<(usize, i128)>,
     constant: i128,
+}
+
+impl Row {
+    fn coefficient(&self, unknown: usize) -> i128 {
+        let place = self.coefficients.binary_search_by_key(&unknown, |(k, _)| *k);
+        place.map_or(0, |place| self.coefficients[place].1)
+    }
 }
 
 /// Whether the inequalities and equations have no solution; others are left out. What is
@@ -329,7 +378,7 @@ fn infeasible(conds: &[Cond], nested: bool) -> bool {
     for (monomial, unknown) in &unknowns {
         let natural = |atom: &Atom| matches!(atom, Atom::Sym(sym) if sym.is_natural());
         if monomial.iter().all(|(atom, power)| natural(atom) || power % 2 == 0) {
-            rows.insert(Row { coefficients: BTreeMap::from([(*unknown, 1)]), constant: 0 });
+            rows.insert(Row { coefficients: vec![(*unknown, 1)], constant: 0 });
         }
     }
     eliminated(rows, unknowns.len())
@@ -388,32 +437,31 @@ fn row(size: &Size, unknowns: &mut BTreeMap<Monomial, usize>) -> Option<Row> {
         content = BigInt::one();
     }
     let scaled = |value: &BigInt| value.div_floor(&content).to_i128();
-    let coefficients =
-        coefficients.iter().map(|(k, c)| Some((*k, scaled(c)?))).collect::<Option<BTreeMap<_, _>>>()?;
+    let coefficients = coefficients.iter().map(|(k, c)| Some((*k, scaled(c)?))).collect::<Option<_>>()?;
     Some(Row { coefficients, constant: scaled(&constant)? })
 }
 
 /// Fourier-Motzkin: unknowns are eliminated one by one, the cheapest first, until a row
 /// says that a negative number is not negative.
-fn eliminated(mut rows: BTreeSet<Row>, unknowns: usize) -> bool {
+fn eliminated(rows: BTreeSet<Row>, unknowns: usize) -> bool {
+    let mut rows: Vec<Row> = rows.into_iter().collect();
     let mut open: BTreeSet<usize> = (0..unknowns).collect();
     loop {
         checkpoint();
         if rows.iter().any(|row| row.coefficients.is_empty() && row.constant < 0) {
             return true;
         }
-        let cost = |unknown: &usize| {
-            let sign = |positive: bool| {
-                let has = |row: &&Row| row.coefficients.get(unknown).is_some_and(|c| (*c > 0) == positive);
-                rows.iter().filter(has).count()
-            };
-            sign(true) * sign(false)
-        };
+        let mut signs = vec![(0usize, 0usize); unknowns];
+        for (unknown, coefficient) in rows.iter().flat_map(|row| &row.coefficients) {
+            let (up, down) = &mut signs[*unknown];
+            *(if *coefficient > 0 { up } else { down }) += 1;
+        }
+        let cost = |unknown: &usize| signs[*unknown].0 * signs[*unknown].1;
         let Some(next) = open.iter().copied().min_by_key(cost) else { return false };
         open.remove(&next);
         let (with, mut without): (Vec<Row>, Vec<Row>) =
-            rows.into_iter().partition(|row| row.coefficients.contains_key(&next));
-        let (up, down): (Vec<Row>, Vec<Row>) = with.into_iter().partition(|row| row.coefficients[&next] > 0);
+            rows.into_iter().partition(|row| row.coefficient(next) != 0);
+        let (up, down): (Vec<Row>, Vec<Row>) = with.into_iter().partition(|row| row.coefficient(next) > 0);
         for (low, high) in up.iter().flat_map(|low| down.iter().map(move |high| (low, high))) {
             let Some(combined) = combined(low, high, next) else { continue };
             without.push(combined);
@@ -421,24 +469,33 @@ fn eliminated(mut rows: BTreeSet<Row>, unknowns: usize) -> bool {
                 return false;
             }
         }
-        rows = without.into_iter().collect();
+        without.sort_unstable();
+        without.dedup();
+        rows = without;
     }
 }
 
 /// The two rows added so that the unknown cancels; nothing on overflow.
 fn combined(low: &Row, high: &Row, unknown: usize) -> Option<Row> {
-    let (by_low, by_high) = (high.coefficients[&unknown].checked_neg()?, low.coefficients[&unknown]);
-    let mut coefficients: BTreeMap<usize, i128> = BTreeMap::new();
-    for (row, by) in [(low, by_low), (high, by_high)] {
-        for (k, c) in &row.coefficients {
-            let entry = coefficients.entry(*k).or_default();
-            *entry = entry.checked_add(c.checked_mul(by)?)?;
+    let (by_low, by_high) = (high.coefficient(unknown).checked_neg()?, low.coefficient(unknown));
+    let mut coefficients: Vec<(usize, i128)> = Vec::new();
+    let (mut lows, mut highs) = (low.coefficients.iter().peekable(), high.coefficients.iter().peekable());
+    loop {
+        let next = [lows.peek(), highs.peek()].into_iter().flatten().map(|(k, _)| *k).min();
+        let Some(k) = next else { break };
+        let scaled =
+            |term: Option<&(usize, i128)>, by: i128| term.map_or(Some(0), |(_, c)| c.checked_mul(by));
+        let (a, b) = (lows.next_if(|(own, _)| *own == k), highs.next_if(|(own, _)| *own == k));
+        let sum = scaled(a, by_low)?.checked_add(scaled(b, by_high)?)?;
+        if sum != 0 {
+            coefficients.push((k, sum));
         }
     }
-    coefficients.retain(|_, c| *c != 0);
     let constant = low.constant.checked_mul(by_low)?.checked_add(high.constant.checked_mul(by_high)?)?;
-    let content = coefficients.values().fold(0i128, |gcd, c| Integer::gcd(&gcd, c)).max(1);
-    coefficients.values_mut().for_each(|c| *c /= content);
+    let content = coefficients.iter().fold(0i128, |gcd, (_, c)| Integer::gcd(&gcd, c)).max(1);
+    if content > 1 {
+        coefficients.iter_mut().for_each(|(_, c)| *c /= content);
+    }
     Some(Row { coefficients, constant: Integer::div_floor(&constant, &content) })
 }
 
@@ -584,4 +641,33 @@ pub fn applied(head: &str, mut args: Vec<String>) -> String {
         return args.remove(0);
     }
     format!("({head} {})", args.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtv_semantics::size::SymKind;
+
+    #[test]
+    fn a_symbol_is_what_an_equation_says() {
+        let of = |id, kind, name: &str| Size::sym(&Sym::new(id, kind, name));
+        let size = |id, name: &str| of(id, SymKind::Size, name);
+        let index = |id, name: &str| of(id, SymKind::Index, name);
+        let (k, n, d) = (size(0, "K"), size(1, "N"), size(2, "D"));
+        let (a, b, c) = (index(3, "a"), index(4, "b"), index(5, "c"));
+        let product = Cond::eq(&d, &(&k * &n));
+        let facts = [product.clone(), Cond::lt(&b, &k), Cond::lt(&c, &n)];
+        let whole = &(&(&d * &a) + &(&n * &b)) + &c;
+        let goal = |value: &Size| Cond::eq(&whole.floor_div(&d), value);
+        assert!(by_equations(&facts, &goal(&a)));
+        assert!(!by_equations(&facts, &goal(&(&a + &Size::one()))));
+        assert!(!by_equations(&facts[1..], &goal(&a)));
+        // What a symbol is has to be natural where the symbol is.
+        let below = Cond::eq(&k, &(&n - &Size::one()));
+        assert!(by_equations(std::slice::from_ref(&below), &Cond::le(&Size::one(), &n)));
+        assert!(!by_equations(&[below], &Cond::le(&Size::from(2), &n)));
+        // A symbol that stands in a quotient too is not solved for.
+        let halved = Cond::eq(&n, &k.floor_div(&Size::from(2)));
+        assert!(solved(&halved).is_none_or(|(sym, _)| sym.name() == "N"));
+    }
 }

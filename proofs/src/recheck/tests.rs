@@ -233,3 +233,26 @@ fn a_certificate_has_every_rank_that_decides_its_claim() {
     other.instances[1].choice = "rank 3".into();
     assert!(matches!(checker.verify(&module, at, &other, None), Worth::Rejected(_)));
 }
+
+/// Over the reals one float dtype stands for all, and a certificate says for which; integers,
+/// and floats where a literal depends on the dtype, are proved by themselves.
+#[test]
+fn one_float_dtype_stands_for_all_over_the_reals() {
+    let choices = |head: &str| {
+        let text = format!("rtl 1.0\nrule r[N, {head} {{\n  sum(x * c) => sum(x) * c\n}}\n");
+        let (module, found) = Module::new(FileId(0), parse(FileId(0), &text));
+        assert!(found.is_empty(), "{found:?}");
+        let (checker, outcome) = (checker(), checker().item(&module, 0));
+        let Some(Checked::Accepted(_, text)) = &outcome.claims[0].checked else {
+            panic!("{:?}", outcome.claims)
+        };
+        let certificate = Certificate::read(text).expect("a certificate");
+        assert!(matches!(checker.verify(&module, 0, &certificate, None), Worth::Accepted(_)));
+        certificate.instances.len()
+    };
+    assert_eq!(choices("T: float](x: T[N], c: T[]) upto real"), 1);
+    let (ints, numbers) =
+        (choices("T: int](x: T[N], c: T[])"), choices("T: num](x: T[N], c: T[]) upto real"));
+    assert!(ints > 1);
+    assert_eq!(numbers, ints + 1);
+}

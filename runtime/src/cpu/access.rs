@@ -219,12 +219,19 @@ vectors! {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn transpose_8(from: *const f32, step: isize, into: *mut f32, apart: usize) {
+    // SAFETY: the caller's.
+    unsafe { transpose_lines(std::array::from_fn(|i| from.wrapping_offset(i as isize * step)), into, apart) }
+}
+
+/// Eight lines of eight elements as columns `apart` from each other, written in order: where
+/// they are less than eight apart, each is written over the end of the one before.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn transpose_lines(lines: [*const f32; 8], into: *mut f32, apart: usize) {
     use std::arch::x86_64::*;
     // SAFETY: the caller's.
     unsafe {
-        let line = |i: isize| _mm256_loadu_ps(from.offset(i * step));
-        let (a, b, c, d) = (line(0), line(1), line(2), line(3));
-        let (e, f, g, h) = (line(4), line(5), line(6), line(7));
+        let [a, b, c, d, e, f, g, h] = lines.map(|line| _mm256_loadu_ps(line));
         let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
         let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
         let (ef0, ef1) = (_mm256_unpacklo_ps(e, f), _mm256_unpackhi_ps(e, f));
@@ -233,8 +240,11 @@ pub(super) unsafe fn transpose_8(from: *const f32, step: isize, into: *mut f32, 
         let (p2, p3) = (_mm256_shuffle_ps(ab1, cd1, 0x44), _mm256_shuffle_ps(ab1, cd1, 0xee));
         let (q0, q1) = (_mm256_shuffle_ps(ef0, gh0, 0x44), _mm256_shuffle_ps(ef0, gh0, 0xee));
         let (q2, q3) = (_mm256_shuffle_ps(ef1, gh1, 0x44), _mm256_shuffle_ps(ef1, gh1, 0xee));
-        for (i, (p, q)) in [(p0, q0), (p1, q1), (p2, q2), (p3, q3)].into_iter().enumerate() {
+        let pairs = [(p0, q0), (p1, q1), (p2, q2), (p3, q3)];
+        for (i, (p, q)) in pairs.into_iter().enumerate() {
             _mm256_storeu_ps(into.add(i * apart), _mm256_permute2f128_ps(p, q, 0x20));
+        }
+        for (i, (p, q)) in pairs.into_iter().enumerate() {
             _mm256_storeu_ps(into.add((i + 4) * apart), _mm256_permute2f128_ps(p, q, 0x31));
         }
     }

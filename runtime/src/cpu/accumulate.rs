@@ -148,12 +148,15 @@ pub unsafe fn finish(op: Monoid, lane: Lane, state: *mut u8) -> u64 {
 unsafe fn fold<T: Copy>(state: *mut u8, f: impl Fn(T, T) -> T) {
     // SAFETY: the caller's.
     let state = unsafe { &mut *state.cast::<[T; RUNNING]>() };
+    // In registers.
+    let mut running = *state;
     macro_rules! halve {
         ($($width:literal)*) => {$(
             for i in 0..$width {
-                state[i] = f(state[i], state[i + $width]);
+                running[i] = f(running[i], running[i + $width]);
             }
         )*};
     }
     halve!(16 8 4 2 1);
+    state[0] = running[0];
 }

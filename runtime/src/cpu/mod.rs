@@ -202,7 +202,12 @@ impl Program {
         let uses = uses
             .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
             .collect();
-        let (steps, uses) = chained(&nests, &kernels, steps, uses);
+        let (mut steps, uses) = chained(&nests, &kernels, steps, uses);
+        for step in &mut steps {
+            if let Step::Product(product) = step {
+                product.turn_to_result();
+            }
+        }
         let outputs = nests.result.arrays();
         let defined = stored.iter().copied();
         let written: BTreeSet<ArrayId> = uses.iter().flat_map(|step| step.writes.iter().copied()).collect();

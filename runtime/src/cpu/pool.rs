@@ -1,11 +1,13 @@
 //! Fork and join: numbered tasks, taken by the caller and by threads that wait for work.
 //!
-//! Which thread takes a task says nothing about its result. The caller works too and
-//! waits only for threads that have joined: one that the system does not run costs
-//! nothing.
+//! Which thread takes a task says nothing about its result. Each has a share of its own, of
+//! tasks that follow each other: so in the next job, or the next run, it finds in the caches
+//! of its processor what it left there. One that is done takes from the end of the others'
+//! shares. The caller works too and waits only for threads that have joined: one that the
+//! system does not run costs nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread;
 
@@ -18,13 +20,36 @@ const OPEN: usize = 1 << 62;
 
 struct Job<'j> {
     work: &'j (dyn Fn(usize) + Sync),
-    next: AtomicUsize,
-    tasks: usize,
     panic: Mutex<Option<Box<dyn std::any::Any + Send>>>,
+}
+
+/// The tasks that are left of a share: the first of them, and in the upper half the one
+/// after the last. On a line of its own, since its thread looks at it at each task.
+#[derive(Default)]
+#[repr(align(64))]
+struct Share(AtomicU64);
+
+impl Share {
+    fn set(&self, start: u32, end: u32) {
+        self.0.store(u64::from(end) << 32 | u64::from(start), Ordering::Relaxed);
+    }
+
+    /// Takes a task from one of its ends, if any is left.
+    fn take(&self, last: bool) -> Option<usize> {
+        let bounds = |left: u64| (left as u32, (left >> 32) as u32);
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            let (start, end) = bounds(left);
+            (start < end).then(|| if last { left - (1 << 32) } else { left + 1 })
+        });
+        let (start, end) = bounds(taken.ok()?);
+        Some(if last { end - 1 } else { start } as usize)
+    }
 }
 
 #[derive(Default)]
 struct Shared {
+    /// What is left of the job, for each thread; the first is the caller's.
+    shares: Box<[Share]>,
     /// `OPEN`, plus the number of threads inside the job.
     gate: AtomicUsize,
     job: AtomicPtr<Job<'static>>,
@@ -46,12 +71,13 @@ pub struct Pool {
 impl Pool {
     /// A pool of this many threads, the caller among them.
     pub fn new(threads: usize) -> Pool {
-        let shared = Arc::new(Shared::default());
+        let shares = (0..threads.max(1)).map(|_| Share::default()).collect();
+        let shared = Arc::new(Shared { shares, ..Shared::default() });
         for number in 1..threads.max(1) {
             let shared = shared.clone();
             let builder = thread::Builder::new().name(format!("rtv-{number}"));
             // A thread that does not start is one less: results do not depend on it.
-            drop(builder.spawn(move || wait_for_work(&shared)));
+            drop(builder.spawn(move || wait_for_work(&shared, number)));
         }
         Pool { shared, threads: threads.max(1), busy: Mutex::new(()) }
     }
@@ -76,12 +102,17 @@ impl Pool {
     /// When a task did.
     pub fn run(&self, tasks: usize, work: &(dyn Fn(usize) + Sync)) {
         let alone = |range: std::ops::Range<usize>| range.for_each(work);
-        if tasks <= 1 || self.threads == 1 {
-            return alone(0..tasks);
-        }
+        let count = match u32::try_from(tasks) {
+            Ok(count) if count > 1 && self.threads > 1 => u64::from(count),
+            _ => return alone(0..tasks),
+        };
         let Ok(_busy) = self.busy.try_lock() else { return alone(0..tasks) };
-        let job = Job { work, next: AtomicUsize::new(0), tasks, panic: Mutex::new(None) };
+        let job = Job { work, panic: Mutex::new(None) };
         let shared = &*self.shared;
+        let cut = |number: usize| (count * number as u64 / self.threads as u64) as u32;
+        for (number, share) in shared.shares.iter().enumerate() {
+            share.set(cut(number), cut(number + 1));
+        }
         shared.job.store((&raw const job).cast_mut().cast(), Ordering::Relaxed);
         shared.gate.store(OPEN, Ordering::Release);
         shared.jobs.fetch_add(1, Ordering::SeqCst);
@@ -89,7 +120,7 @@ impl Pool {
             drop(shared.sleep.lock());
             shared.wake.notify_all();
         }
-        take_tasks(&job);
+        take_tasks(&job, &shared.shares, 0);
         // Nobody joins any more; those inside still hold the job.
         shared.gate.fetch_and(!OPEN, Ordering::AcqRel);
         while shared.gate.load(Ordering::Acquire) != 0 {
@@ -102,31 +133,30 @@ impl Pool {
     }
 }
 
-fn take_tasks(job: &Job) {
+/// Does the tasks of a share, then what is left of the others.
+fn take_tasks(job: &Job, shares: &[Share], own: usize) {
     let done = catch_unwind(AssertUnwindSafe(|| {
-        loop {
-            let task = job.next.fetch_add(1, Ordering::Relaxed);
-            if task >= job.tasks {
-                return;
+        for at in 0..shares.len() {
+            while let Some(task) = shares[(own + at) % shares.len()].take(at > 0) {
+                (job.work)(task);
             }
-            (job.work)(task);
         }
     }));
     if let Err(panic) = done {
-        job.next.store(job.tasks, Ordering::Relaxed);
+        shares.iter().for_each(|share| share.set(0, 0));
         *job.panic.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(panic);
     }
 }
 
 /// Joins the job, if one is open: then it stays until this thread leaves it.
-fn join(shared: &Shared) -> bool {
+fn join(shared: &Shared, number: usize) -> bool {
     let mut gate = shared.gate.load(Ordering::Acquire);
     while gate & OPEN != 0 {
         match shared.gate.compare_exchange_weak(gate, gate + 1, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 // SAFETY: the caller of the job waits until the gate counts nobody.
                 let job = unsafe { &*shared.job.load(Ordering::Relaxed) };
-                take_tasks(job);
+                take_tasks(job, &shared.shares, number);
                 shared.gate.fetch_sub(1, Ordering::AcqRel);
                 return true;
             }
@@ -136,10 +166,10 @@ fn join(shared: &Shared) -> bool {
     false
 }
 
-fn wait_for_work(shared: &Shared) {
+fn wait_for_work(shared: &Shared, number: usize) {
     let mut seen = shared.jobs.load(Ordering::SeqCst);
     // The job that made the thread start may be open already.
-    join(shared);
+    join(shared, number);
     loop {
         let mut spins = 0;
         while shared.jobs.load(Ordering::SeqCst) == seen {
@@ -155,7 +185,7 @@ fn wait_for_work(shared: &Shared) {
             drop(asleep);
         }
         seen = shared.jobs.load(Ordering::SeqCst);
-        join(shared);
+        join(shared, number);
     }
 }
 
@@ -177,6 +207,14 @@ mod tests {
                 assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
             }
         }
+    }
+
+    #[test]
+    fn a_share_is_taken_from_both_ends() {
+        let share = Share::default();
+        share.set(4, 8);
+        let taken = [false, true, true, false, false, true].map(|last| share.take(last));
+        assert_eq!(taken, [Some(4), Some(7), Some(6), Some(5), None, None]);
     }
 
     #[test]

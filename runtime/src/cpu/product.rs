@@ -7,15 +7,16 @@
 //! packed as they are. Products are fused into the sums, which run along the inner axis
 //! in blocks of [`DEPTH`], in order, whatever the threads.
 
+use std::ops::Range;
+
 use half::{bf16, f16};
 use rtv_semantics::dtype::DType;
 
 use crate::loops::{ArrayId, Axis, Contraction, Kernel, Lin, Nests, Node};
 
 #[cfg(target_arch = "x86_64")]
-use super::access::transpose_8;
+use super::access::{transpose_8, transpose_lines};
 use super::block::Arrays;
-use super::memory::Memory;
 use super::pass::Lane;
 use super::pool::Pool;
 use super::tile::{self, Element, Left};
@@ -27,6 +28,8 @@ const ROWS: usize = 8 * tile::ROWS;
 /// Columns of one task, and of the right operand that is packed at a time.
 const TASK_COLUMNS: usize = 512;
 const COLUMNS: usize = 2048;
+/// Tasks of columns for each thread from which on these do without the others.
+const APART: usize = 4;
 /// Batches from which on each is a task of its own.
 const MANY: usize = 4;
 /// Strips of columns up to which the left operand is not packed.
@@ -130,6 +133,15 @@ impl Product {
         self.out.columns.len()
     }
 
+    /// Multiplies the other way round where that brings neighbours of the result side by side.
+    pub fn turn_to_result(&mut self) {
+        let side_by_side = |offsets: &[i64]| matches!(offsets, [a, b, ..] if b - a == 1);
+        if side_by_side(&self.out.rows) && !side_by_side(&self.out.columns) {
+            std::mem::swap(&mut self.left, &mut self.right);
+            std::mem::swap(&mut self.out.rows, &mut self.out.columns);
+        }
+    }
+
     pub fn run(&self, arrays: Arrays, pool: &Pool) {
         match Lane::of(self.out.dtype) {
             Lane::F32 => self.run_as::<f32>(arrays, pool),
@@ -181,11 +193,11 @@ impl Product {
         &self,
         arrays: Arrays,
         z: usize,
-        rows: std::ops::Range<usize>,
+        rows: Range<usize>,
         bounds: &Bounds,
         packed: *const T,
     ) {
-        let mut sums = Sums::<T>::new(self, arrays, z);
+        let sums = Sums::<T>::new(self, arrays, z);
         let padded = self.columns().next_multiple_of(tile::columns::<T>());
         let starts = || rows.clone().step_by(tile::ROWS);
         let columns = starts().map(bounds.columns).max().unwrap_or(0).min(self.columns());
@@ -219,7 +231,46 @@ impl Product {
 
     fn parallel<T: Element>(&self, arrays: Arrays, z: usize, pool: &Pool) {
         let (rows, columns) = (self.rows(), self.columns());
-        let mut sums = Sums::<T>::new(self, arrays, z);
+        let sums = Sums::<T>::new(self, arrays, z);
+        if columns >= APART * TASK_COLUMNS * pool.threads() {
+            let parts = columns.div_ceil(TASK_COLUMNS).next_multiple_of(pool.threads());
+            pool.run(parts, &|part| {
+                let own = share(columns, tile::columns::<T>(), (part, parts));
+                self.apart::<T>(arrays, z, own, &sums);
+            });
+        } else {
+            self.together::<T>(arrays, z, &sums, pool);
+        }
+        if sums.are_complete(self) {
+            return;
+        }
+        pool.run(rows.div_ceil(tile::ROWS), &|strip| {
+            let range = strip * tile::ROWS..((strip + 1) * tile::ROWS).min(rows);
+            sums.finish(self, arrays, z, range, 0..columns);
+        });
+    }
+
+    /// Some columns by one thread, which packs them for itself.
+    fn apart<T: Element>(&self, arrays: Arrays, z: usize, columns: Range<usize>, sums: &Sums<T>) {
+        let strips = columns.len().div_ceil(tile::columns::<T>());
+        let packed = tile::Packed::<T>::new(DEPTH.min(self.depth) * strips * tile::columns::<T>());
+        let own = (columns.start, columns.end);
+        for start in (0..self.depth).step_by(DEPTH) {
+            let depth = start..(start + DEPTH).min(self.depth);
+            for strip in 0..strips {
+                self.pack_right(arrays, z, own, strip, &depth, packed.pointer());
+            }
+            for row in (0..self.rows()).step_by(ROWS) {
+                let rows = row..(row + ROWS).min(self.rows());
+                let part = Part { z, rows, columns: own, packed: own, depth: depth.clone() };
+                self.task::<T>(arrays, part, &self.whole(), (packed.pointer(), depth.len()), sums);
+            }
+        }
+    }
+
+    /// All columns, of which each thread packs some for all.
+    fn together<T: Element>(&self, arrays: Arrays, z: usize, sums: &Sums<T>, pool: &Pool) {
+        let (rows, columns) = (self.rows(), self.columns());
         let width = tile::columns::<T>();
         let packed =
             tile::Packed::<T>::new(DEPTH.min(self.depth) * COLUMNS.min(columns.next_multiple_of(width)));
@@ -228,25 +279,21 @@ impl Product {
             let end = (first + COLUMNS).min(columns);
             for start in (0..self.depth).step_by(DEPTH) {
                 let depth = start..(start + DEPTH).min(self.depth);
-                let strips = (end - first).div_ceil(width);
-                let together = 8;
-                pool.run(strips.div_ceil(together), &|task| {
-                    for strip in task * together..((task + 1) * together).min(strips) {
-                        self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
-                    }
+                pool.run((end - first).div_ceil(width), &|strip| {
+                    self.pack_right(arrays, z, (first, end), strip, &depth, shared.pointer());
                 });
-                let (down, across) = (rows.div_ceil(ROWS), (end - first).div_ceil(TASK_COLUMNS));
-                pool.run(down * across, &|task| {
-                    let (row, column) = ((task / across) * ROWS, first + (task % across) * TASK_COLUMNS);
-                    let range = row..(row + ROWS).min(rows);
-                    let own = (column, (column + TASK_COLUMNS).min(end));
+                let tasks = Tasks::of(rows, end - first, width, pool.threads());
+                pool.run(tasks.down * tasks.across, &|task| {
+                    let (row, column) = tasks.place(task);
+                    let range = share(rows, tile::ROWS, (row, tasks.down));
+                    let own = share(end - first, width, (column, tasks.across));
+                    let own = (first + own.start, first + own.end);
                     let part =
                         Part { z, rows: range, columns: own, packed: (first, end), depth: depth.clone() };
-                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), &sums);
+                    self.task::<T>(arrays, part, &self.whole(), (shared.pointer(), depth.len()), sums);
                 });
             }
         }
-        sums.finish(self, arrays, z, 0..rows, 0..columns);
     }
 
     /// Packs a strip of columns of the right operand: column by column within an index
@@ -257,7 +304,7 @@ impl Product {
         z: usize,
         (first, end): (usize, usize),
         strip: usize,
-        depth: &std::ops::Range<usize>,
+        depth: &Range<usize>,
         packed: *mut T,
     ) {
         let width = tile::columns::<T>();
@@ -320,8 +367,8 @@ impl Product {
         &self,
         arrays: Arrays,
         z: usize,
-        rows: &std::ops::Range<usize>,
-        depth: &std::ops::Range<usize>,
+        rows: &Range<usize>,
+        depth: &Range<usize>,
         columns: usize,
     ) -> Option<Left<T>> {
         let Operand { array, dtype, base, outer, inner, batch } = &self.left;
@@ -338,6 +385,46 @@ impl Product {
     }
 }
 
+/// The tasks that rows and columns are cut into.
+struct Tasks {
+    down: usize,
+    across: usize,
+    /// Whether a thread gets tasks below each other: then it multiplies with what it packed.
+    by_columns: bool,
+}
+
+impl Tasks {
+    fn of(rows: usize, columns: usize, width: usize, threads: usize) -> Tasks {
+        // What there is more of is cut for the threads, as many parts for each.
+        let by_columns = columns >= rows;
+        let parts = |length: usize, most: usize, tile: usize, threads: usize| {
+            length.div_ceil(most).next_multiple_of(threads).min(length.div_ceil(tile))
+        };
+        let (by_row, by_column) = if by_columns { (1, threads) } else { (threads, 1) };
+        Tasks {
+            down: parts(rows, ROWS, tile::ROWS, by_row),
+            across: parts(columns, TASK_COLUMNS, width, by_column),
+            by_columns,
+        }
+    }
+
+    /// Among the parts of the rows, and of the columns.
+    fn place(&self, task: usize) -> (usize, usize) {
+        if self.by_columns {
+            (task % self.down, task / self.down)
+        } else {
+            (task / self.across, task % self.across)
+        }
+    }
+}
+
+/// One of some parts of a length, as even as whole tiles make them.
+fn share(length: usize, tile: usize, (at, parts): (usize, usize)) -> Range<usize> {
+    let tiles = length.div_ceil(tile);
+    let cut = |at: usize| (tiles * at / parts * tile).min(length);
+    cut(at)..cut(at + 1)
+}
+
 /// What is asked for of the rows of a tile, by the first of them.
 pub struct Bounds<'a> {
     /// The columns from this one on may stay as they are.
@@ -349,11 +436,11 @@ pub struct Bounds<'a> {
 /// What one task multiplies.
 struct Part {
     z: usize,
-    rows: std::ops::Range<usize>,
+    rows: Range<usize>,
     columns: (usize, usize),
     /// The columns that the packed block holds.
     packed: (usize, usize),
-    depth: std::ops::Range<usize>,
+    depth: Range<usize>,
 }
 
 /// A pointer that tasks share.
@@ -374,8 +461,8 @@ fn pack<T: Element>(
     arrays: Arrays,
     operand: &Operand,
     z: usize,
-    outer: std::ops::Range<usize>,
-    inner: std::ops::Range<usize>,
+    outer: Range<usize>,
+    inner: Range<usize>,
     width: usize,
     into: &mut [T],
 ) {
@@ -393,16 +480,22 @@ fn pack<T: Element>(
         && T::DTYPE == DType::F32
         && super::vectors() >= super::Vectors::Avx2
         && lines.len() == width
-        && width.is_multiple_of(SIDE)
         && steps.len() >= SIDE
-        && even(lines)
         && contiguous(steps)
     {
-        let start = operand.base + operand.batch[z] + lines[0] + steps[0];
+        let start = operand.base + operand.batch[z] + steps[0];
         let memory = arrays.pointer(operand.array).cast::<f32>().wrapping_offset(start as isize);
-        let apart = (lines[1] - lines[0]) as isize;
-        // SAFETY: the features are there, and offsets lie within the array.
-        return unsafe { pack_squares(memory, apart, steps.len(), width, into.as_mut_ptr().cast()) };
+        let line = |number: usize| memory.wrapping_offset(lines[number] as isize).cast_const();
+        let into = into.as_mut_ptr().cast();
+        if width == tile::ROWS {
+            // SAFETY: the features are there, and offsets lie within the array.
+            return unsafe { pack_rows(std::array::from_fn(line), steps.len(), into) };
+        }
+        if width.is_multiple_of(SIDE) && even(lines) {
+            let apart = (lines[1] - lines[0]) as isize;
+            // SAFETY: as above.
+            return unsafe { pack_squares(line(0), apart, steps.len(), width, into) };
+        }
     }
     match operand.dtype {
         DType::F32 => from!(f32, |x: f32| T::from_f64_bits(x.into())),
@@ -456,12 +549,39 @@ unsafe fn pack_squares(from: *const f32, apart: isize, deep: usize, width: usize
     }
 }
 
+/// Packs the lines of a strip of rows, of `deep` elements each.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn pack_rows(lines: [*const f32; tile::ROWS], deep: usize, into: *mut f32) {
+    let mut k = 0;
+    // SAFETY, for all of it: the caller's. Squares are wider than strips, and what one writes
+    // too much is less than an element of each line, which comes after it.
+    unsafe {
+        while k + SIDE < deep {
+            let square = std::array::from_fn(|i| lines[i.min(tile::ROWS - 1)].add(k));
+            transpose_lines(square, into.add(k * tile::ROWS), tile::ROWS);
+            k += SIDE;
+        }
+        for k in k..deep {
+            for (i, line) in lines.iter().enumerate() {
+                *into.add(k * tile::ROWS + i) = *line.add(k);
+            }
+        }
+    }
+}
+
 fn even(offsets: &[i64]) -> bool {
     offsets.windows(2).all(|pair| pair[1] - pair[0] == offsets[1] - offsets[0])
 }
 
 fn contiguous(offsets: &[i64]) -> bool {
     offsets.windows(2).all(|pair| pair[1] == pair[0] + 1)
+}
+
+/// Where offsets are not those of neighbours, if that is at one place.
+fn cut_in_two(offsets: &[i64]) -> Option<usize> {
+    let cut = 1 + offsets.windows(2).position(|pair| pair[1] != pair[0] + 1)?;
+    contiguous(&offsets[cut..]).then_some(cut)
 }
 
 unsafe fn pack_from<S: Copy, T: Element>(
@@ -492,6 +612,17 @@ unsafe fn pack_from<S: Copy, T: Element>(
                     into[k * width + i] = convert(*x);
                 }
             }
+        } else if let Some(cut) = cut_in_two(outer) {
+            // Neighbours in memory but for one place: a window reaches into the next line.
+            for (k, offset) in inner.iter().enumerate() {
+                for part in [0..cut, cut..outer.len()] {
+                    let from = memory.wrapping_offset((outer[part.start] + offset) as isize);
+                    let from = std::slice::from_raw_parts(from, part.len());
+                    for (into, x) in into[k * width..][part].iter_mut().zip(from) {
+                        *into = convert(*x);
+                    }
+                }
+            }
         } else {
             for (k, offset) in inner.iter().enumerate() {
                 for (i, start) in outer.iter().enumerate() {
@@ -502,36 +633,37 @@ unsafe fn pack_from<S: Copy, T: Element>(
     }
 }
 
-/// Where sums are kept: in the result, if its elements are those of the kernel and lie
-/// row by row, else beside it until they are complete.
-struct Sums<T> {
+/// Where sums are kept: in the result, if its elements are those of the kernel and each tile
+/// lies row by row, else beside it until they are complete.
+struct Sums<'p, T> {
     pointer: *mut T,
     /// Elements from one row to the next.
     stride: usize,
-    beside: Option<Memory>,
-    columns: usize,
+    /// Where columns are, of sums in the result.
+    places: Option<&'p [i64]>,
+    beside: Option<tile::Packed<T>>,
 }
 
 // SAFETY: tasks add to disjoint tiles.
-unsafe impl<T> Sync for Sums<T> {}
+unsafe impl<T> Sync for Sums<'_, T> {}
 
-impl<T: Element> Sums<T> {
-    fn new(product: &Product, arrays: Arrays, z: usize) -> Sums<T> {
+impl<'p, T: Element> Sums<'p, T> {
+    fn new(product: &'p Product, arrays: Arrays, z: usize) -> Sums<'p, T> {
         let (rows, columns) = (&product.out.rows, &product.out.columns);
-        let in_rows = columns.windows(2).all(|pair| pair[1] == pair[0] + 1) && even(rows);
-        if product.out.dtype == T::DTYPE && in_rows {
+        if product.out.dtype == T::DTYPE && columns.chunks(tile::columns::<T>()).all(contiguous) && even(rows)
+        {
             let memory = arrays.pointer(product.out.array).cast::<T>();
             let stride = if rows.len() > 1 { (rows[1] - rows[0]) as usize } else { columns.len() };
             let pointer = memory.wrapping_offset(product.out.batch[z] as isize);
-            return Sums { pointer, stride, beside: None, columns: columns.len() };
+            return Sums { pointer, stride, places: Some(columns), beside: None };
         }
-        let beside = Memory::new(rows.len() * columns.len() * size_of::<T>());
-        Sums {
-            pointer: beside.pointer().cast(),
-            stride: columns.len(),
-            beside: Some(beside),
-            columns: columns.len(),
-        }
+        let beside = tile::Packed::new(rows.len() * columns.len());
+        Sums { pointer: beside.pointer(), stride: columns.len(), places: None, beside: Some(beside) }
+    }
+
+    fn at(&self, row: usize, column: usize) -> *mut T {
+        let column = self.places.map_or(column, |places| places[column] as usize);
+        self.pointer.wrapping_add(row * self.stride + column)
     }
 
     unsafe fn add(
@@ -543,27 +675,21 @@ impl<T: Element> Sums<T> {
         first: bool,
     ) {
         // SAFETY: the caller's.
-        unsafe {
-            let into = self.pointer.wrapping_add(row * self.stride + column);
-            T::tile(deep, left, right.as_ptr(), into, self.stride, count, first);
-        }
+        unsafe { T::tile(deep, left, right.as_ptr(), self.at(row, column), self.stride, count, first) };
+    }
+
+    /// Whether they are in their places once all is added.
+    fn are_complete(&self, product: &Product) -> bool {
+        self.beside.is_none() && product.depth > 0
     }
 
     /// Brings complete sums to their places.
-    fn finish(
-        &mut self,
-        product: &Product,
-        arrays: Arrays,
-        z: usize,
-        rows: std::ops::Range<usize>,
-        columns: std::ops::Range<usize>,
-    ) {
+    fn finish(&self, product: &Product, arrays: Arrays, z: usize, rows: Range<usize>, columns: Range<usize>) {
         // A sum of nothing is 0, whatever was in the memory.
         if product.depth == 0 {
             for row in rows.clone() {
-                // SAFETY: the row lies within the sums.
-                unsafe { std::slice::from_raw_parts_mut(self.pointer.add(row * self.stride), self.columns) }
-                    .fill(T::ZERO);
+                // SAFETY: the sum is there.
+                columns.clone().for_each(|column| unsafe { *self.at(row, column) = T::ZERO });
             }
         }
         if self.beside.is_none() {
@@ -576,9 +702,7 @@ impl<T: Element> Sums<T> {
                     for column in columns.clone() {
                         let at = product.out.batch[z] + product.out.rows[row] + product.out.columns[column];
                         // SAFETY: the element lies within the array, the sum beside it.
-                        unsafe {
-                            *memory.offset(at as isize) = $f(*self.pointer.add(row * self.stride + column))
-                        };
+                        unsafe { *memory.offset(at as isize) = $f(*self.at(row, column)) };
                     }
                 }
             }};

@@ -3,10 +3,14 @@
 //!
 //! A task has one row, or the rows of some lanes beside one another where the axis is not
 //! the last one. Elements come in order and are combined in i64 or f64, so results depend
-//! on nothing else.
+//! on nothing else. Where long rows are fewer than threads, each is the work of all of them,
+//! if its bits do not depend on where it is cut.
 
 mod order;
+mod pieces;
 mod stored;
+
+use std::ops::Range;
 
 use rtv_semantics::dtype::DType;
 
@@ -16,6 +20,7 @@ use super::block::Arrays;
 use super::math::double;
 use super::pool::Pool;
 use order::places;
+use pieces::in_pieces;
 use stored::{Stored, Wide, with_stored};
 
 /// Lanes of one task, at most: some cache lines of elements.
@@ -24,6 +29,8 @@ const LANES: usize = 64;
 const MAX_SUMS: usize = 1 << 19;
 /// Elements that are not worth a second thread.
 const SMALL: usize = 4 << 10;
+/// Elements of a row from which on it is worth several threads.
+const LONG: usize = 32 << 10;
 
 /// An array in memory, and how far apart its elements are along each axis of the result.
 #[derive(Clone, Debug)]
@@ -51,6 +58,9 @@ struct Strip {
     step: usize,
     lane: usize,
 }
+
+// SAFETY: threads write disjoint elements, or only read.
+unsafe impl Sync for Strip {}
 
 impl Strip {
     /// # Safety
@@ -103,7 +113,7 @@ impl Rows {
             .filter(|axis| *axis != self.along && (*axis != last || beside == 1))
             .collect();
         let rows: usize = outer.iter().map(|axis| self.shape[*axis]).product();
-        let task = |task: usize| {
+        let task = |task: usize, pool: Option<&Pool>| {
             let (mut row, block) = (task / blocks, task % blocks);
             let mut index = vec![0; self.shape.len()];
             for axis in outer.iter().rev() {
@@ -113,12 +123,25 @@ impl Rows {
             if beside > 1 {
                 index[last] = block * lanes;
             }
-            self.strips(arrays, &index, (beside - block * lanes).min(lanes));
+            self.strips(arrays, &index, (beside - block * lanes).min(lanes), pool);
         };
-        if rows * beside * (self.length + self.shape[self.along]) < SMALL {
-            (0..rows * blocks).for_each(task);
+        let (tasks, extent) = (rows * blocks, self.shape[self.along]);
+        if rows * beside * (self.length + extent) < SMALL {
+            (0..tasks).for_each(|number| task(number, None));
+        } else if tasks < pool.threads() && extent >= LONG && self.can_be_cut() {
+            (0..tasks).for_each(|number| task(number, Some(pool)));
         } else {
-            pool.run(rows * blocks, &task);
+            pool.run(tasks, &|number| task(number, None));
+        }
+    }
+
+    /// Whether a row may be combined from pieces: floats are added one after the other.
+    fn can_be_cut(&self) -> bool {
+        let of = self.operands[0].dtype;
+        match self.what {
+            What::Prefix { op, .. } => !(of.is_float() && matches!(op, Monoid::Sum | Monoid::Prod)),
+            What::LastExtreme { .. } | What::Place { .. } => true,
+            What::Exponentials | What::ByIndex { .. } => false,
         }
     }
 
@@ -130,8 +153,9 @@ impl Rows {
         }
     }
 
-    /// The rows that begin at an index, as many as lanes.
-    fn strips(&self, arrays: Arrays, index: &[usize], lanes: usize) {
+    /// The rows that begin at an index, as many as lanes, by all threads of a pool if there
+    /// is one.
+    fn strips(&self, arrays: Arrays, index: &[usize], lanes: usize, pool: Option<&Pool>) {
         let last = self.shape.len() - 1;
         let strip = |place: &Place| {
             let offset: usize = index.iter().zip(&place.strides).map(|(at, stride)| at * stride).sum();
@@ -147,17 +171,17 @@ impl Rows {
         unsafe {
             match self.what {
                 What::Prefix { op, shift } => {
-                    with_stored!(of, T => prefix::<T>(op, shift, out, first, (extent, length, lanes)))
+                    with_stored!(of, T => prefix::<T>(op, shift, (out, first), (extent, length, lanes), pool))
                 }
                 What::LastExtreme { op } => {
-                    with_stored!(of, T => last_extreme::<T>(op, out, first, (extent, lanes)))
+                    with_stored!(of, T => last_extreme::<T>(op, (out, first), (extent, lanes), pool))
                 }
                 What::Exponentials => {
                     let shifts = strip(&self.operands[1]);
                     with_stored!(of, T => exponentials::<T>(out, first, shifts, (extent, lanes)))
                 }
                 What::Place { descending } => {
-                    with_stored!(of, T => places::<T>(out, first, descending, (extent, lanes)))
+                    with_stored!(of, T => places::<T>(out, first, descending, (extent, lanes), pool))
                 }
                 What::ByIndex { op, none } => {
                     let (values, sizes) = (strip(&self.operands[1]), (extent, length, lanes));
@@ -171,40 +195,73 @@ impl Rows {
 
 /// # Safety
 /// The strips have as many elements and lanes.
-unsafe fn prefix<T: Stored>(op: Monoid, shift: i64, out: Strip, x: Strip, sizes: (usize, usize, usize)) {
-    let (extent, length, lanes) = sizes;
-    let mut sums = vec![T::Wide::neutral(op, T::DTYPE); lanes];
-    let mut done = 0;
-    for at in 0..extent {
-        let end = (at as i64).saturating_add(shift).clamp(0, length as i64) as usize;
-        for (lane, sum) in sums.iter_mut().enumerate() {
-            for k in done..end {
-                // SAFETY: the caller's.
-                *sum = sum.combine(op, unsafe { x.get::<T>(k, lane) });
+unsafe fn prefix<T: Stored>(
+    op: Monoid,
+    shift: i64,
+    (out, x): (Strip, Strip),
+    (extent, length, lanes): (usize, usize, usize),
+    pool: Option<&Pool>,
+) {
+    let end = |at: usize| (at as i64).saturating_add(shift).clamp(0, length as i64) as usize;
+    let start = vec![T::Wide::neutral(op, T::DTYPE); lanes];
+    let go = |places: Range<usize>, mut sums: Vec<T::Wide>, written: bool| {
+        let mut done = places.start.checked_sub(1).map_or(0, end);
+        for at in places {
+            let end = end(at);
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                for k in done..end {
+                    // SAFETY: the caller's.
+                    *sum = sum.combine(op, unsafe { x.get::<T>(k, lane) });
+                }
+                if written {
+                    // SAFETY: as above.
+                    unsafe { out.set::<T>(at, lane, *sum) };
+                }
             }
-            // SAFETY: as above.
-            unsafe { out.set::<T>(at, lane, *sum) };
+            done = done.max(end);
         }
-        done = done.max(end);
-    }
+        sums
+    };
+    let join = |sums: &mut Vec<T::Wide>, later: &Vec<T::Wide>| {
+        sums.iter_mut().zip(later).for_each(|(sum, later)| *sum = sum.combine(op, *later));
+    };
+    in_pieces(extent, start, &go, &join, pool);
 }
 
 /// # Safety
 /// The strips have as many elements and lanes; places are i64.
-unsafe fn last_extreme<T: Stored>(op: Monoid, out: Strip, x: Strip, (extent, lanes): (usize, usize)) {
-    let mut known = vec![(T::Wide::neutral(op, T::DTYPE), 0i64); lanes];
-    for at in 0..extent {
-        for (lane, (extreme, place)) in known.iter_mut().enumerate() {
-            // SAFETY: the caller's.
-            let value = unsafe { x.get::<T>(at, lane) };
-            *extreme = extreme.combine(op, value);
-            if value == *extreme || value.is_nan() {
-                *place = at as i64;
-            }
-            // SAFETY: as above.
-            unsafe { out.set::<i64>(at, lane, *place) };
+unsafe fn last_extreme<T: Stored>(
+    op: Monoid,
+    (out, x): (Strip, Strip),
+    (extent, lanes): (usize, usize),
+    pool: Option<&Pool>,
+) {
+    type Known<T> = Vec<(<T as Stored>::Wide, i64)>;
+    let start: Known<T> = vec![(T::Wide::neutral(op, T::DTYPE), 0); lanes];
+    // The value at a place, or the extreme of later ones and where that is.
+    let met = |(extreme, place): &mut (T::Wide, i64), value: T::Wide, at: i64| {
+        *extreme = extreme.combine(op, value);
+        if value == *extreme || value.is_nan() {
+            *place = at;
         }
-    }
+    };
+    let go = |places: Range<usize>, mut known: Known<T>, written: bool| {
+        for at in places {
+            for (lane, known) in known.iter_mut().enumerate() {
+                // SAFETY: the caller's.
+                met(known, unsafe { x.get::<T>(at, lane) }, at as i64);
+                if written {
+                    // SAFETY: as above.
+                    unsafe { out.set::<i64>(at, lane, known.1) };
+                }
+            }
+        }
+        known
+    };
+    let join = |known: &mut Known<T>, later: &Known<T>| {
+        known.iter_mut().zip(later).for_each(|(known, (extreme, place))| met(known, *extreme, *place));
+    };
+    in_pieces(extent, start, &go, &join, pool);
 }
 
 /// Sums of what is scaled by `exp(-s)`, and scaled anew where `s` is another.

@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use super::Fault;
+use super::{Fault, small};
 
 /// Bits of numerator and denominator together beyond which an exact value is a
 /// [`Fault::Limit`].
@@ -123,7 +123,7 @@ impl Exact {
             (Bottom, _) | (_, Bottom) => None,
             (PosInf, _) | (_, NegInf) => Some(false),
             (NegInf, _) | (_, PosInf) => Some(true),
-            (Rational(a), Rational(b)) => Some(a < b),
+            (Rational(a), Rational(b)) => Some(small::less(a, b)),
             (a, b) => {
                 let ((a_lo, a_hi), (b_lo, b_hi)) = (a.bounds()?, b.bounds()?);
                 if a_hi < b_lo {
@@ -165,6 +165,9 @@ impl Exact {
 
 /// The nearest `f64` below and above; the same one twice if it is exact.
 fn rational_bounds(r: &BigRational) -> (f64, f64) {
+    if let Some(bounds) = small::bounds(r) {
+        return bounds;
+    }
     let guess = r.to_f64().filter(|g| !g.is_nan());
     let Some(guess) = guess else {
         return (f64::NEG_INFINITY, f64::INFINITY);

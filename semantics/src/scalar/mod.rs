@@ -18,6 +18,7 @@ mod int;
 mod real;
 mod round;
 mod row;
+mod small;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -45,9 +45,15 @@ impl Normal<'_> {
     /// Whether a factor is tame, and of a sign if one is given; and the question that was
     /// asked, if one was.
     fn always(&self, factor: &Term, sign: Option<Sign>) -> Option<Option<Query>> {
+        let known = || Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
+        let mut bare = Encoder::bare(self.mode, known());
+        let flags = flags(&mut bare, factor, sign)?;
+        let any = bare.q.or(flags);
+        if let Some(may_be) = bare.q.known(any) {
+            return (!may_be).then_some(None);
+        }
         let shown = |hypotheses: &[Term]| {
-            let known = Known { facts: self.facts.clone(), sizes: self.sizes.clone() };
-            let (probe, flags) = probe(factor, sign, self.mode, known, hypotheses)?;
+            let (probe, flags) = probe(factor, sign, self.mode, known(), hypotheses)?;
             probe.excluded(&flags)
         };
         match self.hypotheses.is_empty() {
@@ -87,11 +93,17 @@ fn probe(
         let (range, _) = probe.sizes.cond(&mut probe.q, &range);
         probe.assume(range, &instance);
     }
+    let flags = flags(&mut probe, factor, sign)?;
+    Some((probe, flags))
+}
+
+/// Where a factor is wild, or of another sign than a given one.
+fn flags(probe: &mut Encoder, factor: &Term, sign: Option<Sign>) -> Option<Vec<Id>> {
     let mut flags = Vec::new();
     for part in factor.components() {
-        flags.extend(wild(&mut probe, &part, sign)?);
+        flags.extend(wild(probe, &part, sign)?);
     }
-    Some((probe, flags))
+    Some(flags)
 }
 
 /// Where a scalar is wild, or of another sign than a given one.

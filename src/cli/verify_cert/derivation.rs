@@ -1,19 +1,31 @@
 //! Certificates of optimizations: the program and the rules are those of the files that are named in
 //! them, as they are now, or rules that come with rtv where there are no such files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rtv_proofs::derived::{Certificate, Proved, Subject, compare};
 use rtv_proofs::{Checker, Deadline, Module, Tally, subject};
+use rtv_semantics::derivation::Derivation;
 use rtv_semantics::diag::Diagnostic;
+use rtv_semantics::program::Function;
 
 use crate::ledger::{Books, Filed, For, Limits};
-use crate::optimize::RuleBook;
+use crate::optimize::{RuleBook, statement};
 use crate::project::Project;
 use crate::second::Second;
+
+/// What a certificate is about, as it is now.
+pub struct Opened<'a, 'c> {
+    pub certificate: &'a Certificate,
+    pub source: &'a Function,
+    pub derivation: &'a Derivation,
+    pub rules: &'a mut Proved<'c>,
+    /// What each rule states.
+    pub statements: &'a BTreeMap<String, String>,
+}
 
 /// Goes through such a certificate, and runs the program beside what it became.
 ///
@@ -25,22 +37,44 @@ pub fn checked(
     limits: &Limits,
     second: Option<&mut Second>,
 ) -> Result<Tally, String> {
+    open(text, checker, |Opened { certificate, source, derivation, rules, .. }| {
+        let (name, mode) = (&certificate.source.name, certificate.mode);
+        let second = second.map(|second| second as _);
+        let became = checker.derived(source, mode, derivation, rules, second);
+        let became = became.map_err(|refused| refused.to_string())?;
+        let deadline = Deadline::after(Some(Duration::from_millis(limits.timeout_ms)));
+        match compare(source, &became.term, mode, limits.samples, limits.seed, &deadline) {
+            Ok(_) => Ok(became.tally),
+            Err(found) => Err(format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))),
+        }
+    })
+}
+
+/// Reads a certificate, and looks up what it names.
+///
+/// # Errors
+/// What cannot be read, is not there, or is not as it was; or what `then` makes of it.
+pub fn open<T>(
+    text: &str,
+    checker: &Checker,
+    then: impl FnOnce(Opened<'_, '_>) -> Result<T, String>,
+) -> Result<T, String> {
     let certificate = Certificate::read(text).map_err(|line| format!("line {line} cannot be read"))?;
     let shipped = RuleBook::shipped();
     let (own, others): (Vec<&Subject>, Vec<&Subject>) =
         certificate.rules.iter().partition(|rule| Path::new(&rule.file).exists());
     let files = Files::of(own.iter().copied().chain([&certificate.source]))?;
-    let mut rules = Proved::by(checker);
+    let mut admitted: Vec<(&Subject, &Module, usize)> = Vec::new();
     for rule in others {
         let known = shipped.proved_as(rule);
         let (module, at) =
             known.ok_or(format!("no rule `{}` that is proved comes with rtv as it was", rule.name))?;
-        rules.admit(module, at);
+        admitted.push((rule, module, at));
     }
     for rule in own {
         let (module, at) = files.find(rule)?;
         match files.books.certificate(module, at) {
-            Filed::Certificate(_) | Filed::Missing => rules.admit(module, at),
+            Filed::Certificate(_) | Filed::Missing => admitted.push((rule, module, at)),
             Filed::NotProved => return Err(format!("the rule `{}` is not proved", rule.name)),
             Filed::NotInLedger => {
                 return Err(format!("no ledger says that the rule `{}` is proved as it is now", rule.name));
@@ -48,19 +82,18 @@ pub fn checked(
             Filed::Damaged(why) => return Err(format!("the proof of the rule `{}`: {why}", rule.name)),
         }
     }
+    let (mut rules, mut statements) = (Proved::by(checker), BTreeMap::new());
+    for (rule, module, at) in admitted {
+        rules.admit(module, at);
+        statements.extend(statement(&module.items[at]).map(|text| (rule.name.clone(), text)));
+    }
     let (module, at) = files.find(&certificate.source)?;
     let source = checker.function(module, at, &certificate.dtypes, certificate.rank);
     let name = &certificate.source.name;
     let source = source.ok_or_else(|| format!("`{name}` is no function with these dtypes and axes"))?;
     let derivation = certificate.derivation(&source).map_err(|fault| fault.to_string())?;
-    let second = second.map(|second| second as _);
-    let became = checker.derived(&source, certificate.mode, &derivation, &mut rules, second);
-    let became = became.map_err(|refused| refused.to_string())?;
-    let deadline = Deadline::after(Some(Duration::from_millis(limits.timeout_ms)));
-    match compare(&source, &became.term, certificate.mode, limits.samples, limits.seed, &deadline) {
-        Ok(_) => Ok(became.tally),
-        Err(found) => Err(format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))),
-    }
+    let (certificate, rules) = (&certificate, &mut rules);
+    then(Opened { certificate, source: &source, derivation: &derivation, rules, statements: &statements })
 }
 
 /// The files that a certificate names, and their ledgers.

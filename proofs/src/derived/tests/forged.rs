@@ -99,6 +99,7 @@ fn change(hand: &mut Hand<'_>, sampler: &mut Sampler) {
                         path.push(sampler.below(2));
                     }
                 }
+                (_, Head::Constant { of }) => *of = sampler.below(count),
             }
         }
         1 => {
@@ -133,7 +134,8 @@ fn change(hand: &mut Hand<'_>, sampler: &mut Sampler) {
                     0 => *forward = !*forward,
                     _ => *application = sampler.below(3),
                 },
-                Why::Definition => line.why = Why::Chain(vec![used]),
+                Why::Definition => line.why = Why::Constant,
+                Why::Constant => line.why = Why::Chain(vec![used]),
                 Why::Parts(parts) => match sampler.below(3) {
                     0 => parts.reverse(),
                     1 => parts[0] = None,

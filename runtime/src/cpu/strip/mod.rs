@@ -8,6 +8,8 @@
 
 mod run;
 
+use std::collections::BTreeSet;
+
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
@@ -32,6 +34,7 @@ enum What {
     Stream,
     Add,
     Mul,
+    Square,
     Sub,
     SubFrom,
     Div,
@@ -117,8 +120,9 @@ impl Strips {
     }
 }
 
-/// Bytes from which on an array is written past the caches.
-const STREAMED: usize = 24 << 20;
+/// Bytes of all arrays of a nest that do not fit the caches together, and the least share
+/// of them, as a divisor, of one that is written past the caches.
+const STREAMED: (usize, usize) = (40 << 20, 8);
 
 /// Gives the passes of a nest their strips.
 pub fn prepare(nests: &Nests, nest: &mut Nest) {
@@ -131,18 +135,28 @@ pub fn prepare(nests: &Nests, nest: &mut Nest) {
 /// The arrays that are written past the caches: they do not fit there beside what they are
 /// made of, and the nest does not read them again.
 fn streamed(nests: &Nests, nest: &Nest) -> Vec<ArrayId> {
-    let code = || nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
-    let read = |wanted: ArrayId| {
-        code().any(|op| match op {
-            Op::Load { buffer, .. } | Op::Gather { buffer, .. } => *buffer == Buffer::Array(wanted),
-            _ => false,
-        })
-    };
-    let written = code().filter_map(|op| match op {
-        Op::Store { buffer: Buffer::Array(array), .. } => Some(*array),
-        _ => None,
-    });
-    written.filter(|array| nests.decl(*array).bytes() >= STREAMED && !read(*array)).collect()
+    let tiles = nest.tiled.iter().flat_map(|tiled| &tiled.loads);
+    let mut read: BTreeSet<ArrayId> = tiles.filter_map(|(buffer, ..)| array_of(buffer)).collect();
+    let mut written = BTreeSet::new();
+    let code = nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
+    for op in code {
+        match op {
+            Op::Load { buffer, .. } | Op::Gather { buffer, .. } => read.extend(array_of(buffer)),
+            Op::Store { buffer, .. } => written.extend(array_of(buffer)),
+            _ => {}
+        }
+    }
+    let bytes = |array: &ArrayId| nests.decl(*array).bytes();
+    let all: usize = read.union(&written).map(bytes).sum();
+    let large = |array: &ArrayId| all >= STREAMED.0 && bytes(array) >= all / STREAMED.1;
+    written.difference(&read).copied().filter(large).collect()
+}
+
+fn array_of(buffer: &Buffer) -> Option<ArrayId> {
+    match buffer {
+        Buffer::Array(array) => Some(*array),
+        Buffer::Row(_) => None,
+    }
 }
 
 /// The steps of a pass with lanes along a dimension, if it has no others; `first` is that of
@@ -243,7 +257,7 @@ impl Writer<'_> {
             let own = Src::Reg(reg);
             let first = self.keeps(later);
             let chosen = matches!(op, Op::Select { a, b, .. } if (*a == own && !first) || *b == own);
-            if reads > 0 && (!held || chosen || reads > 1) {
+            if reads > 0 && (!held || chosen || reads > 1 && !is_square(op)) {
                 return true;
             }
             match op {
@@ -320,6 +334,11 @@ impl Writer<'_> {
                 let [a] = args.as_slice() else { return None };
                 self.hold(*a)?;
                 self.push(What::Table(*fun), Operand::None);
+                self.made(*dst, at);
+            }
+            Op::Binary { dst, lane: Lane::F32, a, .. } if is_square(&self.pass.code[at]) => {
+                self.hold(*a)?;
+                self.push(What::Square, Operand::None);
                 self.made(*dst, at);
             }
             Op::Binary { dst, lane: Lane::F32, fun, a, b } => {
@@ -408,6 +427,10 @@ impl Writer<'_> {
         self.push(What::Reduce(*op), Operand::Running(at));
         Some(())
     }
+}
+
+fn is_square(op: &Op) -> bool {
+    matches!(op, Op::Binary { lane: Lane::F32, fun: Binary::Mul, a, b, .. } if a == b)
 }
 
 fn destination(op: &Op) -> Option<Reg> {

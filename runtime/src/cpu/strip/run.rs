@@ -228,6 +228,7 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
                 }
                 What::Add => each!(|x, y| x.add(y)),
                 What::Mul => each!(|x, y| x.mul(y)),
+                What::Square => each!(|x| x.mul(x)),
                 What::Sub => each!(|x, y| x.sub(y)),
                 What::SubFrom => each!(|x, y| y.sub(x)),
                 What::Div => each!(|x, y| x.div(y)),

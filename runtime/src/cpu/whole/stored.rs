@@ -7,7 +7,7 @@ use rtv_semantics::scalar::Value;
 use crate::loops::{Constant, Monoid};
 
 /// What elements are combined in: i64 for integers and bools, f64 for floats.
-pub trait Wide: Copy + PartialEq {
+pub trait Wide: Copy + PartialEq + Send + Sync {
     fn neutral(op: Monoid, dtype: DType) -> Self;
     fn of_constant(constant: Constant) -> Self;
     fn combine(self, op: Monoid, other: Self) -> Self;

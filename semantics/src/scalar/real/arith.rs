@@ -7,13 +7,13 @@ use num_integer::Integer;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 
-use super::super::Exact;
+use super::super::{Exact, small};
 use super::{Result, ends, signum, undecided};
 
 pub fn add(x: &Exact, y: &Exact) -> Result<Exact> {
     use Exact::*;
     Ok(match (x, y) {
-        (Rational(a), Rational(b)) => return Exact::rational(&**a + &**b),
+        (Rational(a), Rational(b)) => return Exact::rational(small::sum(a, b)),
         (PosInf, NegInf) | (NegInf, PosInf) => Bottom,
         (PosInf, _) | (_, PosInf) => PosInf,
         (NegInf, _) | (_, NegInf) => NegInf,
@@ -42,7 +42,7 @@ pub fn neg(x: &Exact) -> Result<Exact> {
 
 pub fn mul(x: &Exact, y: &Exact) -> Result<Exact> {
     if let (Some(a), Some(b)) = (x.as_rational(), y.as_rational()) {
-        return Exact::rational(a * b);
+        return Exact::rational(small::product(a, b));
     }
     if x.is_infinite() || y.is_infinite() {
         let (a, b) = (signum(x)?, signum(y)?);
@@ -200,7 +200,7 @@ pub fn div(x: &Exact, y: &Exact) -> Result<Exact> {
         return Ok(Exact::Bottom);
     }
     if let (Some(a), Some(b)) = (x.as_rational(), y.as_rational()) {
-        return Exact::rational(a / b);
+        return Exact::rational(small::quotient(a, b));
     }
     if y.is_infinite() {
         return Ok(Exact::zero());

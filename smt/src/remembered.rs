@@ -1,0 +1,139 @@
+//! What a solver answered about one claim, so that a question is asked once: instances of a
+//! claim at other dtypes ask the same, and so does whoever looks at a term anew.
+//!
+//! Invariant: an answer is taken for that of another question only if the two differ in
+//! names alone and the one asked had the same resource limit, or no higher one and an answer
+//! nevertheless. What ran out of time or memory, or broke, may end otherwise another time,
+//! and is not kept.
+
+use std::collections::HashMap;
+
+use crate::query::Shape;
+use crate::solver::{Answer, Budget, Reason};
+
+/// Questions that are kept; then all are forgotten, which bounds the memory.
+const MAX_KEPT: usize = 10_000;
+
+/// Texts that are kept.
+const MAX_TEXTS: usize = 1_000;
+
+/// Answers by text and resource limit. They depend on nothing else, so that they outlive a
+/// claim.
+#[derive(Default)]
+pub(crate) struct Texts {
+    known: HashMap<(String, u32), Answer>,
+}
+
+impl Texts {
+    pub fn of(&self, text: &str, budget: Budget) -> Option<Answer> {
+        self.known.get(&(text.to_string(), budget.rlimit)).cloned()
+    }
+
+    pub fn keep(&mut self, text: &str, budget: Budget, answer: &Answer) {
+        if passes(answer) {
+            return;
+        }
+        if self.known.len() >= MAX_TEXTS {
+            self.known.clear();
+        }
+        self.known.insert((text.to_string(), budget.rlimit), answer.clone());
+    }
+}
+
+/// Whether it may end otherwise another time.
+fn passes(answer: &Answer) -> bool {
+    matches!(answer, Answer::Unknown(Reason::Timeout | Reason::Memory | Reason::Crash))
+}
+
+/// Answers by question, with the resource limit under which each was given.
+#[derive(Default)]
+pub(crate) struct Remembered {
+    known: HashMap<Shape, Vec<(u32, Answer)>>,
+}
+
+impl Remembered {
+    pub fn of(&self, shape: &Shape, budget: Budget) -> Option<Answer> {
+        let serves = |(rlimit, answer): &&(u32, Answer)| {
+            let less = *rlimit != 0 && (budget.rlimit == 0 || *rlimit <= budget.rlimit);
+            *rlimit == budget.rlimit || (less && !matches!(answer, Answer::Unknown(_)))
+        };
+        let (_, answer) = self.known.get(shape)?.iter().find(serves)?;
+        Some(answer.clone())
+    }
+
+    pub fn keep(&mut self, shape: Shape, budget: Budget, answer: &Answer) {
+        if passes(answer) {
+            return;
+        }
+        if self.known.len() >= MAX_KEPT {
+            self.known.clear();
+        }
+        self.known.entry(shape).or_default().push((budget.rlimit, answer.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{Query, Sort};
+
+    const BUDGET: Budget = Budget { rlimit: 100, timeout_ms: 100 };
+
+    /// `0 < f(0)`, of a function to the integers.
+    fn positive(name: &str) -> Query {
+        let mut q = Query::new();
+        let fun = q.declare(name, vec![Sort::Int], Sort::Int);
+        let zero = q.int(0);
+        let value = q.apply(fun, vec![zero]);
+        let positive = q.lt(zero, value);
+        q.assert(positive);
+        q.watch(value);
+        q
+    }
+
+    #[test]
+    fn names_do_not_count_and_all_else_does() {
+        let mut known = Remembered::default();
+        known.keep(positive("f").shape(), BUDGET, &Answer::Unsat);
+        assert_eq!(known.of(&positive("g").shape(), BUDGET), Some(Answer::Unsat));
+        let mut unwatched = positive("f");
+        unwatched.watched.clear();
+        assert_eq!(known.of(&unwatched.shape(), BUDGET), None);
+        let mut other = Query::new();
+        let (zero, value) = (other.int(0), other.constant("f", Sort::Int));
+        let positive = other.lt(zero, value);
+        other.assert(positive);
+        other.watch(value);
+        assert_eq!(known.of(&other.shape(), BUDGET), None);
+    }
+
+    #[test]
+    fn opaque_sorts_are_told_apart() {
+        let differ = |sorts: [&str; 2]| {
+            let mut q = Query::new();
+            for (name, sort) in ["x", "y"].into_iter().zip(sorts) {
+                let fun = q.declare(name, vec![Sort::Opaque(sort.into())], Sort::Bool);
+                let value = q.constant(&format!("{name} 0"), Sort::Opaque(sort.into()));
+                let holds = q.apply(fun, vec![value]);
+                q.assert(holds);
+            }
+            q.shape()
+        };
+        assert!(differ(["f16", "f16"]) == differ(["f32", "f32"]));
+        assert!(differ(["f16", "f32"]) != differ(["f32", "f32"]));
+    }
+
+    #[test]
+    fn an_answer_serves_where_as_much_may_be_spent() {
+        let (mut known, shape) = (Remembered::default(), positive("f").shape());
+        let more = Budget { rlimit: 200, ..BUDGET };
+        let open = Answer::Unknown(Reason::Rlimit);
+        known.keep(positive("f").shape(), BUDGET, &open);
+        assert_eq!((known.of(&shape, BUDGET), known.of(&shape, more)), (Some(open), None));
+        known.keep(positive("f").shape(), more, &Answer::Unsat);
+        assert_eq!(known.of(&shape, more), Some(Answer::Unsat));
+        assert_eq!(known.of(&shape, Budget { rlimit: 0, ..BUDGET }), Some(Answer::Unsat));
+        known.keep(positive("g").shape(), Budget { rlimit: 50, ..BUDGET }, &Answer::Unknown(Reason::Timeout));
+        assert_eq!(known.of(&shape, Budget { rlimit: 50, ..BUDGET }), None);
+    }
+}

@@ -1,0 +1,90 @@
+//! How one program became another, told from the certificate of it.
+
+use std::fs;
+
+use rtv_grammar::core_text::phrase;
+use rtv_proofs::Stage;
+use rtv_proofs::derived::{By, Certificate, Told};
+use rtv_runtime::io::placeless;
+use rtv_semantics::diag::Code;
+
+use crate::cli::effort::Effort;
+use crate::cli::verify_cert::derivation::{Opened, open};
+use crate::report::Reporter;
+
+/// A certificate of an optimization is not accepted.
+const REJECTED: Code = Code(832);
+
+/// Operations that are shown of a term, from its outermost.
+const DEPTH: usize = 4;
+
+/// The certificate of an optimization in a file.
+pub fn certificate(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().filter(|text| Certificate::begins(text))
+}
+
+/// Goes through it, and tells each step.
+pub fn tell(text: &str, effort: &Effort, reporter: &mut Reporter) {
+    let checker = effort.checker(Stage::Proofs, effort.pool(), Box::new(|_| {}));
+    let lines = open(text, &checker, |opened| {
+        let Opened { certificate, source, derivation, rules, statements } = opened;
+        let steps = checker.told(source, certificate.mode, derivation, rules);
+        let steps = steps.map_err(|refused| refused.to_string())?;
+        let mut lines = vec![head(certificate, steps.len())];
+        for (number, step) in steps.iter().enumerate() {
+            lines.push(String::new());
+            lines.push(format!("{:>3} {}", number + 1, title(step, certificate)));
+            let statement = match &step.by {
+                By::Rule { name, .. } => statements.get(&**name),
+                By::Definition(_) | By::Constant => None,
+            };
+            let rule = statement.map(|statement| format!("rule    {statement}"));
+            lines.extend(rule.into_iter().chain(about(step)).map(|line| format!("      {line}")));
+        }
+        Ok(lines)
+    });
+    match lines {
+        Ok(lines) => lines.iter().for_each(|line| reporter.result(line)),
+        Err(why) => reporter.fault(
+            &placeless(REJECTED, format!("the certificate is rejected: {why}"))
+                .help("the files that it names are looked up from the current folder"),
+        ),
+    }
+}
+
+fn head(certificate: &Certificate, steps: usize) -> String {
+    let source = &certificate.source;
+    let steps = if steps == 1 { "1 step".to_string() } else { format!("{steps} steps") };
+    format!("{}  {}: {steps}, equal up to {}", source.name, source.file, certificate.mode)
+}
+
+fn title(step: &Told, certificate: &Certificate) -> String {
+    match &step.by {
+        By::Rule { name, .. } => {
+            let subject = certificate.rules.iter().find(|rule| rule.name == **name);
+            let file = subject.map_or("", |rule| &rule.file);
+            let back = if step.forward { "" } else { ", from right to left" };
+            format!("{name}  {file}{back}")
+        }
+        By::Definition(name) if step.forward => format!("`{name}` by its definition"),
+        By::Definition(name) => format!("what `{name}` is by its definition"),
+        By::Constant => "a constant, nothing being rounded".to_string(),
+    }
+}
+
+/// The terms of a step, and why the one may stand for the other.
+fn about(step: &Told) -> Vec<String> {
+    let [before, after] = [&step.before, &step.after].map(|term| phrase(term, DEPTH));
+    let mut lines = vec![format!("before  {before}"), format!("after   {after}")];
+    let By::Rule { sizes, values, follow, finite, .. } = &step.by else { return lines };
+    let sizes = sizes.iter().map(|(sym, size)| format!("{} = {size}", sym.name()));
+    let values = values.iter().map(|(name, value)| format!("{name} = {}", phrase(value, DEPTH - 1)));
+    let given: Vec<String> = sizes.chain(values).collect();
+    lines.push(format!("with    {}", given.join(", ")));
+    let finite = finite.then(|| "its values are finite if the inputs are".to_string());
+    let since: Vec<String> = follow.iter().map(|cond| cond.to_string()).chain(finite).collect();
+    if !since.is_empty() {
+        lines.push(format!("since   {}", since.join(", ")));
+    }
+    lines
+}
