@@ -1,6 +1,7 @@
 //! `rtv opt FILE [FN]`: programs made cheaper by proved rules.
 
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,7 +139,8 @@ impl Opt {
             Err(fault) => return vec![fault],
         };
         let Some(book) = self.book(reporter) else { return Vec::new() };
-        let mut found = Vec::new();
+        // The process ends soon: to free every rule would only take time.
+        let (book, mut found) = (ManuallyDrop::new(book), Vec::new());
         let checker = self.effort.checker(Stage::Proofs, self.effort.pool(), Box::new(|_| {}));
         let mut begun = self.emit != Emit::Rtl;
         for at in chosen {
