@@ -12,7 +12,6 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::ops::{Add, Mul, Neg, Sub};
 use std::sync::Arc;
 
@@ -31,18 +30,19 @@ pub enum SymKind {
 }
 
 /// A symbolic integer. The id keeps equal names of different scopes apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sym(Arc<SymData>);
-
-impl Hash for Sym {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.id.hash(state);
-    }
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sym {
+    id: u32,
+    /// Kind and name.
+    rest: Arc<(SymKind, String)>,
 }
 
 impl Ord for Sym {
     fn cmp(&self, other: &Sym) -> Ordering {
-        if Arc::ptr_eq(&self.0, &other.0) { Ordering::Equal } else { self.0.cmp(&other.0) }
+        self.id.cmp(&other.id).then_with(|| match Arc::ptr_eq(&self.rest, &other.rest) {
+            true => Ordering::Equal,
+            false => self.rest.cmp(&other.rest),
+        })
     }
 }
 
@@ -52,28 +52,21 @@ impl PartialOrd for Sym {
     }
 }
 
-#[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct SymData {
-    id: u32,
-    kind: SymKind,
-    name: String,
-}
-
 impl Sym {
     pub fn new(id: u32, kind: SymKind, name: impl Into<String>) -> Sym {
-        Sym(Arc::new(SymData { id, kind, name: name.into() }))
+        Sym { id, rest: Arc::new((kind, name.into())) }
     }
 
     pub fn id(&self) -> u32 {
-        self.0.id
+        self.id
     }
 
     pub fn kind(&self) -> SymKind {
-        self.0.kind
+        self.rest.0
     }
 
     pub fn name(&self) -> &str {
-        &self.0.name
+        &self.rest.1
     }
 
     /// Every symbol but a static integer is a natural number.
@@ -348,6 +341,30 @@ impl Size {
 
     /// The value under an assignment of all symbols.
     pub fn eval(&self, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
+        // What is small is computed several times faster.
+        match self.small_value(env) {
+            Some(value) => Ok(value.into()),
+            None => self.large_value(env),
+        }
+    }
+
+    fn small_value(&self, env: &dyn Fn(&Sym) -> Option<i128>) -> Option<i64> {
+        let mut sum: i64 = 0;
+        for (monomial, coefficient) in self.0.iter() {
+            let mut product = coefficient.to_i64()?;
+            for (atom, power) in monomial {
+                let Atom::Sym(sym) = atom else { return None };
+                let value = i64::try_from(env(sym)?).ok()?;
+                for _ in 0..*power {
+                    product = product.checked_mul(value)?;
+                }
+            }
+            sum = sum.checked_add(product)?;
+        }
+        Some(sum)
+    }
+
+    fn large_value(&self, env: &dyn Fn(&Sym) -> Option<i128>) -> Result<i128, SizeFault> {
         let mut sum: i128 = 0;
         for (monomial, coefficient) in self.0.iter() {
             let mut product = coefficient.to_i128().ok_or(SizeFault::Overflow)?;

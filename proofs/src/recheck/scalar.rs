@@ -12,6 +12,7 @@ use num_bigint::BigInt;
 use num_traits::Zero;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::entail::Cond;
+use rtv_semantics::guess::counterexample;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::Subst;
@@ -37,8 +38,8 @@ struct Encoding {
 }
 
 impl Encoding {
-    /// Whether nothing is known of a value that the other hangs on: then there is one at which
-    /// they differ, wherever the facts hold.
+    /// Whether nothing is known of a value, and the other does not hang on it: then they differ
+    /// somewhere, if the facts hold anywhere.
     fn is_free_of(&self, one: &Enc, other: &Enc) -> bool {
         let mut words = other.value.split(['(', ')', ' ']);
         self.opaque.iter().any(|(_, name)| *name == one.value) && words.all(|word| word != one.value)
@@ -81,7 +82,8 @@ impl Check<'_, '_> {
     fn difference(&mut self, a: &Term, b: &Term, facts: &[Cond]) -> Option<String> {
         let mut encoding = Encoding { sizes: SizeText::default(), opaque: Vec::new(), lines: Vec::new() };
         let (x, y) = (self.encode(a, facts, &mut encoding)?, self.encode(b, facts, &mut encoding)?);
-        if encoding.is_free_of(&x, &y) || encoding.is_free_of(&y, &x) {
+        let free = encoding.is_free_of(&x, &y) || encoding.is_free_of(&y, &x);
+        if free && counterexample(facts, &Cond::False).is_some() {
             return None;
         }
         let facts: Vec<String> = facts.iter().map(|fact| encoding.sizes.truth(fact)).collect();
