@@ -239,7 +239,7 @@ fn a_certificate_has_every_rank_that_decides_its_claim() {
 #[test]
 fn one_float_dtype_stands_for_all_over_the_reals() {
     let choices = |head: &str| {
-        let text = format!("rtl 1.0\nrule r[N, {head} {{\n  sum(x * c) => sum(x) * c\n}}\n");
+        let text = format!("rtl 1.0\nrule r[N, {head} {{\n  x * c + x * c => (x + x) * c\n}}\n");
         let (module, found) = Module::new(FileId(0), parse(FileId(0), &text));
         assert!(found.is_empty(), "{found:?}");
         let (checker, outcome) = (checker(), checker().item(&module, 0));

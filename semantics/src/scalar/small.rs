@@ -48,9 +48,9 @@ pub fn less(a: &BigRational, b: &BigRational) -> bool {
 
 /// The nearest `f64` below and above, of a quotient of two integers that are floats.
 pub fn bounds(r: &BigRational) -> Option<(f64, f64)> {
-    const WHOLE: i64 = 1 << 53;
+    const WHOLE: u64 = 1 << 53;
     let (n, d) = (r.numer().to_i64()?, r.denom().to_i64()?);
-    if n.abs() > WHOLE || d > WHOLE {
+    if n.unsigned_abs() > WHOLE || d.unsigned_abs() > WHOLE {
         return None;
     }
     let (n, d) = (n as f64, d as f64);
