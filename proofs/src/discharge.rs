@@ -5,7 +5,7 @@ use crate::certificate::{Part, Shown};
 use crate::compare::domain;
 use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding, Verdict};
-use rtv_semantics::alike::{alike_over_reals, require_alike};
+use rtv_semantics::alike::{alike_over_reals, is_about_reals, require_alike};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
 use rtv_semantics::diag::FileId;
@@ -349,6 +349,10 @@ impl<'a> Goal<'a> {
     fn value(&mut self, prover: &ValueProver) -> Finding {
         if let Mode::Close { .. } = self.claim.mode {
             return Finding::unknown("a numeric bound is tested, not proved");
+        }
+        let sides = [&self.claim.lhs, &self.claim.rhs];
+        if self.claim.mode == Mode::Real && !sides.into_iter().all(is_about_reals) {
+            return Finding::unknown("`nextafter` has no meaning over the reals");
         }
         if alpha_eq(&self.claim.lhs, &self.claim.rhs) {
             return Finding::proved("same term");

@@ -5,13 +5,39 @@
 //! float dtypes changes nothing, and one to an integer or a bool looks at the number alone
 //! (see [`Domain::Exact`](crate::scalar::Domain)). So two terms that are the same but for
 //! which float dtype stands where, and for conversions between float dtypes, have the same
-//! value for the same inputs, and fail alike. And the inputs are the same: a claim over the
+//! value for the same inputs, and fail alike; but for `nextafter`, which has no meaning over
+//! the reals, so that no claim about it is proved there. And the inputs are the same: a claim over the
 //! reals is about all real numbers, not about those that a dtype can hold.
 
 use crate::dtype::DType;
+use crate::scalar::Scalar;
+use crate::subst::children;
 use crate::term::{Binder, Declared, Form, Fun, Instance, Loop, Monoid, Reduce, Require, Term};
 use crate::types::Type;
 use std::collections::BTreeSet;
+
+/// Whether everything in a term says something over the reals. `nextafter` does not: which number is
+/// next depends on the dtype.
+pub fn is_about_reals(term: &Term) -> bool {
+    let (mut open, mut seen) = (vec![term], BTreeSet::new());
+    while let Some(term) = open.pop() {
+        if !seen.insert(term.address()) {
+            continue;
+        }
+        match term.form() {
+            Form::Call(Fun::Scalar(Scalar::Nextafter), _) => return false,
+            Form::Call(Fun::Op(instance), _) => {
+                open.push(&instance.body);
+                open.extend(instance.requires.iter().map(|require| &require.cond));
+            }
+            Form::Call(Fun::Combine(monoid), _) => open.push(&monoid.element),
+            Form::Reduce(reduce) => open.extend(reduce.op.declared().map(|monoid| &monoid.element)),
+            _ => {}
+        }
+        open.extend(children(term));
+    }
+    true
+}
 
 /// Whether both terms have the same meaning over the reals, as they are the same but for the
 /// float dtypes in them.
