@@ -209,6 +209,12 @@ fn shared_values_are_looked_at_once() {
     let text = format!("rtl 1.0\nfn f(x0: f32[2]) -> f32[2] {{\n{lets}  return x39\n}}\n");
     let (_, [before, after]) = before_and_after("shared", &text, &["x0=[1.0, 0.0]"]);
     assert!(!before.is_empty() && before == after, "{before} and {after}");
+    let folder = Folder::new("optimize-shared-certificate");
+    folder.file("p.rtl", &text);
+    folder.run(&["opt", "p.rtl", "f", "--certificate", "f.cert"]);
+    for verb in ["verify-cert", "explain"] {
+        assert_eq!(folder.run(&[verb, "f.cert"]).code, Some(0), "{verb}");
+    }
 }
 
 #[test]

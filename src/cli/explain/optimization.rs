@@ -6,6 +6,7 @@ use rtv_grammar::core_text::phrase;
 use rtv_proofs::Stage;
 use rtv_proofs::derived::{By, Certificate, Told};
 use rtv_runtime::io::placeless;
+use rtv_semantics::constant::is_literal;
 use rtv_semantics::diag::Code;
 
 use crate::cli::effort::Effort;
@@ -29,7 +30,9 @@ pub fn tell(text: &str, effort: &Effort, reporter: &mut Reporter) {
     let lines = open(text, &checker, |opened| {
         let Opened { certificate, source, derivation, rules, statements } = opened;
         let steps = checker.told(source, certificate.mode, derivation, rules);
-        let steps = steps.map_err(|refused| refused.to_string())?;
+        let mut steps = steps.map_err(|refused| refused.to_string())?;
+        // Not where a number is only written in another way.
+        steps.retain(|step| !(is_literal(&step.before) && is_literal(&step.after)));
         let mut lines = vec![head(certificate, steps.len())];
         for (number, step) in steps.iter().enumerate() {
             lines.push(String::new());
@@ -68,7 +71,7 @@ fn title(step: &Told, certificate: &Certificate) -> String {
         }
         By::Definition(name) if step.forward => format!("`{name}` by its definition"),
         By::Definition(name) => format!("what `{name}` is by its definition"),
-        By::Constant => "a constant, nothing being rounded".to_string(),
+        By::Constant => "a constant".to_string(),
     }
 }
 
