@@ -21,7 +21,7 @@ impl Info {
             Err(fault) => fault.diagnostic().message,
         };
         reporter.result(&format!("solver    z3 {} ({health})", Z3_VERSION.trim_end_matches('.')));
-        reporter.result("backends  ref");
+        reporter.result("backends  ref, cpu");
         if let Err(fault) = solver {
             reporter.fault(&fault.diagnostic());
         }

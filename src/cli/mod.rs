@@ -78,7 +78,7 @@ enum Verb {
     Rules(rules::Rules),
     /// Format source files
     Fmt(fmt::Fmt),
-    /// Explain an error code, or tell all of one claim
+    /// Explain an error code, tell all of one claim, or how a program was optimized
     Explain(explain::Explain),
     /// Check the certificates of the ledger again, with a checker that trusts no prover
     VerifyCert(verify_cert::VerifyCert),

@@ -80,6 +80,15 @@ mod tests {
         (parts(), nonzero).prop_map(|(n, d)| BigRational::new(n.into(), d.into()))
     }
 
+    /// Its absolute value is none of the words.
+    #[test]
+    fn the_least_word_is_computed_with() {
+        let least = BigRational::new(i64::MIN.into(), i64::MAX.into());
+        assert_eq!(bounds(&least), None);
+        assert_eq!(product(&least, &least), &least * &least);
+        assert_eq!(sum(&least, &least), &least + &least);
+    }
+
     proptest! {
         #[test]
         fn small_parts_give_what_large_ones_would(a in rationals(), b in rationals()) {
