@@ -41,6 +41,8 @@ pub struct Pair {
     programs: [Box<dyn Prepared>; 2],
     /// Normal numbers.
     arguments: Vec<Array>,
+    /// Whether all of both results is computed, and not only their first rows.
+    whole: bool,
 }
 
 impl Pair {
@@ -52,9 +54,10 @@ impl Pair {
         let exceeds = |term: &Term, inputs: &[_], most| Some(Cost::of(term, inputs).ok()?.total() > most);
         let dear =
             |from: &Term, to: &Term, most| Some(exceeds(from, &inputs, most)? || exceeds(to, &others, most)?);
-        let (from, to) = match dear(&from, &to, WHOLE)? {
-            true => (first_rows(&from).unwrap_or(from), first_rows(&to).unwrap_or(to)),
-            false => (from, to),
+        let whole = !dear(&from, &to, WHOLE)?;
+        let (from, to) = match whole {
+            true => (from, to),
+            false => (first_rows(&from).unwrap_or(from), first_rows(&to).unwrap_or(to)),
         };
         let decls =
             |inputs: &[(Var, ArrayDecl)]| inputs.iter().map(|(_, decl)| decl.clone()).collect::<Vec<_>>();
@@ -66,7 +69,7 @@ impl Pair {
             .map(|(number, (_, decl))| argument(decl.dtype, &decl.shape, number as u64))
             .collect::<Option<_>>()?;
         let programs = [Cpu.prepare(&from, &inputs).ok()?, Cpu.prepare(&to, &others).ok()?];
-        Some(Pair { programs, arguments })
+        Some(Pair { programs, arguments, whole })
     }
 
     /// Runs both on normal numbers, times a factor.
@@ -125,7 +128,8 @@ fn first_rows(term: &Term) -> Option<Term> {
     Some(chain.into_iter().rev().fold(few, |body, (var, value)| Term::let_(var, value, body, span)))
 }
 
-/// The time of the result over that of the source, run in turns: the median of some rounds.
+/// The time of the result over that of the source, run in turns: the median of some rounds; nothing of
+/// programs that are too dear to be run as a whole.
 pub fn ratio(
     source: &Function,
     result: &Function,
@@ -133,7 +137,7 @@ pub fn ratio(
     rounds: usize,
     seconds: f64,
 ) -> Option<f64> {
-    let pair = Pair::new((source, sizes), (result, sizes))?;
+    let pair = Pair::new((source, sizes), (result, sizes)).filter(|pair| pair.whole)?;
     let round = |_| Some(pair.time(1, seconds)? / pair.time(0, seconds)?);
     let mut ratios: Vec<f64> = (0..rounds).map(round).collect::<Option<_>>()?;
     ratios.sort_by(f64::total_cmp);
