@@ -79,6 +79,7 @@ impl Conform {
                 Err(fault) => return reporter.fault(&fault),
             },
             None => {
+                rtv_runtime::cpu::spoil();
                 for name in self.backends() {
                     let mut subject = match (name, self.fast) {
                         (Name::Ref, _) => Ours::reference(),

@@ -82,6 +82,28 @@ fn f[N](x: f32[N], y: f32[N]) -> (f32[N], f32[N], f32[N], f32[N], f32[N], f32[N]
 }
 
 #[test]
+fn a_value_that_is_the_same_along_a_row_is_reduced_as_often_as_the_row_has_lanes() {
+    const SOURCE: &str = "rtl 1.0
+fn f[M, N](x: f32[M], w: f32[N]) -> (f32[M], f32[M], f32, f32[M], f32) {
+  let wide = [x[i] for i in M, j in N]
+  let none = amax(tril([w[j] for i in 16, j in N], -20))
+  return (sum(wide, dim=1), amax(wide, dim=1), none, prod([x[i] for i in M, j in N], dim=1), sum(w * 0.0 + 2.0))
+}
+";
+    let module = module(SOURCE);
+    for lanes in [3, 127, 128, 300, 1024, 5000] {
+        let x = [1.0, -1.0, 0.5, 3.0];
+        let found = run(&module, "f", &[floats(&[4], |at| x[at]), floats(&[lanes], |_| 7.0)]);
+        let each = |of: fn(f32, i32) -> f32| x.iter().map(|x| of(*x, lanes as i32)).collect::<Vec<_>>();
+        assert_eq!(found[0], each(|x, lanes| x * lanes as f32), "sums of {lanes}");
+        assert_eq!(found[1], x, "largest of {lanes}");
+        assert_eq!(found[2], [0.0], "largest of zeros, {lanes} a row");
+        assert_eq!(found[3], each(f32::powi), "products of {lanes}");
+        assert_eq!(found[4], [2.0 * lanes as f32], "sum of {lanes}");
+    }
+}
+
+#[test]
 fn rows_under_a_mask_on_indices_are_those_under_the_same_mask_of_data() {
     let (b, t, d) = (2usize, 200usize, 8usize);
     let masks: [(&str, Kept); 5] = [

@@ -1,6 +1,7 @@
 //! Memory aligned for vectors, kept until its owner goes.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Alignment in bytes: a cache line.
 pub const ALIGN: usize = 64;
@@ -9,7 +10,16 @@ pub const ALIGN: usize = 64;
 /// costs more than what is read, above all on a virtual machine.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// Zeroed bytes at a multiple of [`ALIGN`]; at least one line, so that a pointer to an
+/// What memory holds before it is written.
+static UNWRITTEN: AtomicU8 = AtomicU8::new(0);
+
+/// From now on memory is full of ones before each use, new or kept: no number as a float, -1
+/// as an integer. For tests: results that depend on what nobody wrote are wrong then.
+pub fn spoil() {
+    UNWRITTEN.store(0xff, Ordering::Relaxed);
+}
+
+/// Bytes, zeroed unless spoiled, at a multiple of [`ALIGN`]; at least one line, so that a pointer to an
 /// empty array can be read from.
 pub struct Memory {
     pointer: *mut u8,
@@ -35,7 +45,7 @@ impl Memory {
             ask_for_large_pages(pointer, size);
         }
         // SAFETY: just allocated, and nobody else's.
-        unsafe { pointer.write_bytes(0, size) };
+        unsafe { pointer.write_bytes(UNWRITTEN.load(Ordering::Relaxed), size) };
         Memory { pointer, layout }
     }
 
@@ -47,10 +57,22 @@ impl Memory {
         self.layout.size()
     }
 
-    /// Makes it hold at least `bytes`; what it held is lost where it grows.
-    pub fn grow(&mut self, bytes: usize) {
+    /// At least `bytes` of it, for a new use: what it held is lost.
+    pub fn take(&mut self, bytes: usize) -> *mut u8 {
         if bytes > self.len() {
             *self = Memory::new(bytes);
+        } else {
+            self.renew(bytes);
+        }
+        self.pointer
+    }
+
+    /// Begins a new use of its first bytes, by whom holds all of it.
+    pub fn renew(&self, bytes: usize) {
+        let unwritten = UNWRITTEN.load(Ordering::Relaxed);
+        if unwritten != 0 {
+            // SAFETY: they are its own.
+            unsafe { self.pointer.write_bytes(unwritten, bytes.min(self.len())) };
         }
     }
 }

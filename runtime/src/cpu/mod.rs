@@ -46,6 +46,7 @@ use block::Arrays;
 use chain::Chain;
 use failure::Failures;
 use memory::Memory;
+pub use memory::spoil;
 use pass::Nest;
 pub use pool::Pool;
 use product::Product;
@@ -231,6 +232,7 @@ impl Program {
         let mut results = self.results.lock().unwrap_or_else(|poison| poison.into_inner());
         let kept = results.entry(array).or_default();
         if let Some(memory) = kept.iter().find(|memory| Arc::strong_count(memory) == 1) {
+            memory.renew(bytes);
             return memory.clone();
         }
         let memory = Arc::new(Memory::new(bytes));
@@ -253,6 +255,7 @@ impl Program {
         let mut arenas = self.arenas.lock().unwrap_or_else(|poison| poison.into_inner());
         let arena = arenas.pop().unwrap_or_else(|| Memory::new(self.plan.bytes));
         drop(arenas);
+        arena.renew(self.plan.bytes);
         let mut pointers = vec![arena.pointer(); self.nests.arrays.len()];
         for (input, array) in inputs.iter().zip(&self.nests.inputs) {
             pointers[array.0 as usize] = input.pointer();

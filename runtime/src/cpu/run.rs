@@ -140,10 +140,7 @@ pub fn run_rows_within<T: Element>(
 /// Calls `work` with that many bytes that this thread keeps.
 pub fn with_room(bytes: usize, work: impl FnOnce(*mut u8)) {
     ROOM.with(|room| match room.try_borrow_mut() {
-        Ok(mut memory) => {
-            memory.grow(bytes);
-            work(memory.pointer());
-        }
+        Ok(mut memory) => work(memory.take(bytes)),
         Err(_) => work(Memory::new(bytes).pointer()),
     });
 }
@@ -196,8 +193,7 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
         let batches_end = tiles_end + 2 * changed.len() * BLOCK * 8;
         let strips = nest.passes.iter().map(|pass| pass.strips.as_ref());
         let floats: usize = strips.clone().flatten().map(Strips::room).sum();
-        memory.grow(batches_end + floats * size_of::<f32>());
-        let scratch = memory.pointer();
+        let scratch = memory.take(batches_end + floats * size_of::<f32>());
         // SAFETY: all within what was asked for.
         let (states, rows, tiles) = unsafe {
             let rows = scratch.add(blocks);

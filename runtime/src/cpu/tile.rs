@@ -27,7 +27,7 @@ impl<T> Packed<T> {
     pub fn new(elements: usize) -> Packed<T> {
         let kept = SPARE.with(|spare| spare.borrow_mut().pop());
         let mut memory = kept.unwrap_or_else(|| Memory::new(0));
-        memory.grow(elements * size_of::<T>());
+        memory.take(elements * size_of::<T>());
         Packed { memory: Some(memory), of: std::marker::PhantomData }
     }
 
@@ -115,9 +115,9 @@ pub trait Element: Copy + Send + Sync + 'static {
                 Ok(memory) => &mut **memory,
                 Err(_) => &mut own,
             };
-            memory.grow(elements * size_of::<Self>());
-            // SAFETY: the memory is that large, aligned, and zeros are elements.
-            work(unsafe { std::slice::from_raw_parts_mut(memory.pointer().cast(), elements) })
+            let room = memory.take(elements * size_of::<Self>());
+            // SAFETY: the memory is that large, aligned, and all bits are elements.
+            work(unsafe { std::slice::from_raw_parts_mut(room.cast(), elements) })
         })
     }
 }

@@ -62,6 +62,7 @@ pub struct Fuzzer {
 
 impl Default for Fuzzer {
     fn default() -> Fuzzer {
+        rtv_runtime::cpu::spoil();
         let pools = [Pool::new(1), Pool::new(2)];
         Fuzzer::against(Box::new(move |call, arrays| on_cpu(call, arrays, &pools)))
     }

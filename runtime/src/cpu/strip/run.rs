@@ -172,7 +172,7 @@ unsafe fn strips<V: Vector>(fresh: &[(*mut f32, f32)], steps: &[Bound], lanes: u
     }
     if let [Bound { what: What::ReduceFrom(op), at, other, .. }] = steps {
         // SAFETY: the caller's.
-        return unsafe { reduce_lanes::<V>(*op, at.pointer, lanes, other.pointer) };
+        return unsafe { reduce_lanes::<V>(*op, *at, lanes, other.pointer) };
     }
     // The running values of the first reduction stay in registers.
     let mut reduced = steps.iter().filter_map(|step| match step.what {
@@ -349,9 +349,9 @@ unsafe fn keep<V: Vector>(
     }
 }
 
-/// Adds lanes of memory to 32 running values: what a pass does that does nothing else.
+/// Adds the lanes of a place to 32 running values: what a pass does that does nothing else.
 #[inline(always)]
-unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: *const f32, lanes: usize, running: *mut f32) {
+unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: Place, lanes: usize, running: *mut f32) {
     let parts = RUNNING / V::LANES;
     let mut sums = [V::splat(0.0); RUNNING / 8];
     for (part, sum) in sums[..parts].iter_mut().enumerate() {
@@ -363,7 +363,7 @@ unsafe fn reduce_lanes<V: Vector>(op: Monoid, from: *const f32, lanes: usize, ru
             for first in (0..lanes).step_by(V::LANES * VECTORS) {
                 let mut x = [V::splat(0.0); VECTORS];
                 for i in 0..VECTORS {
-                    let at = from.wrapping_add(first + i * V::LANES);
+                    let at = from.pointer.wrapping_add((first & from.moves) + i * V::LANES);
                     V::prefetch(at.wrapping_add(AHEAD));
                     // SAFETY: the caller's.
                     x[i] = unsafe { V::load(at) };
