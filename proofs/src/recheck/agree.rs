@@ -116,6 +116,10 @@ impl Check<'_, '_> {
             (Form::Call(Fun::Cast(to), x), Form::Call(Fun::Cast(other), y)) => {
                 to == other && self.all_same(x, y, names, facts)
             }
+            (Form::Call(Fun::Cast(to), x), Form::Lit(lit)) => self.is_number(x, *to, lit, &names.left, facts),
+            (Form::Lit(lit), Form::Call(Fun::Cast(to), x)) => {
+                self.is_number(x, *to, lit, &names.right, facts)
+            }
             (Form::Call(Fun::Scalar(f), x), Form::Call(Fun::Scalar(g), y)) => {
                 self.same_call((*f, x), (*g, y), names, facts)
             }
@@ -142,6 +146,17 @@ impl Check<'_, '_> {
             (Some((x, part)), None) => self.reduced_away(x, part, b, names, facts),
             (None, Some((y, part))) => self.reduced_away(y, part, a, &swapped(), facts),
         }
+    }
+
+    /// Whether the conversion of a size is the literal of an integer: a size that a term
+    /// knows is a literal there.
+    fn is_number(&mut self, of: &[Term], dtype: DType, lit: &Lit, names: &Subst, facts: &[Cond]) -> bool {
+        let [Some(size)] = of.iter().map(Term::as_size).collect::<Vec<_>>()[..] else { return false };
+        let known = lit.as_integer().and_then(|k| i64::try_from(k).ok());
+        known.is_some_and(|k| {
+            Lit::integer(k, dtype).as_ref() == Some(lit)
+                && self.holds(facts, &Cond::eq(&names.size(size), &Size::from(k)))
+        })
     }
 
     fn all_same(&mut self, a: &[Term], b: &[Term], names: &Names, facts: &[Cond]) -> bool {

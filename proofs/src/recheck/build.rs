@@ -153,7 +153,13 @@ impl Check<'_, '_> {
             monomial.binders.remove(at);
             let natural = self.holds(facts, &Cond::non_neg(extent.clone()));
             let count = if natural { extent } else { extent.maximum(&Size::zero()) };
-            monomial.factors.push(Term::cast(dtype, Term::size(count, Span::default()), Span::default()));
+            match count.as_const() {
+                Some(known) => monomial.coefficient *= BigRational::from(known),
+                None => {
+                    let count = Term::size(count, Span::default());
+                    monomial.factors.push(Term::cast(dtype, count, Span::default()));
+                }
+            }
         }
         monomial
     }
