@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rtv_semantics::alike::{Sense, alike};
 use rtv_semantics::derivation::{operator_form, parts};
 use rtv_semantics::diag::Span;
 use rtv_semantics::entail::Cond;
-use rtv_semantics::movement::moves_alike;
 use rtv_semantics::program::{Claim, Input, Mode};
 use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
@@ -108,7 +108,7 @@ impl Prepared {
         let sides = sides(&claim, &names, &mut fresh);
         let facts = claim.facts.iter().map(|fact| names.cond(fact)).collect();
         let moves = claim.mode == Mode::Exact
-            && [&claim.lhs, &claim.rhs].into_iter().all(|side| moves_alike(side, side));
+            && [&claim.lhs, &claim.rhs].into_iter().all(|side| alike(Sense::Movement, side, side));
         Prepared { claim, syms, params, facts, moves, sides }
     }
 }

@@ -9,7 +9,7 @@ use crate::discharge::{Discharged, holds_alike, is_precondition};
 use crate::expect::Expectation;
 use crate::facets::{Effort, Facets};
 use crate::field::{Fingerprints, fingerprints};
-use crate::instances::{TESTED_RANKS, depends_on_rank, instances, later, ranked, too_many};
+use crate::instances::{TESTED_RANKS, depends_on_rank, instances, later, ranked, too_many, widest_first};
 use crate::module::Module;
 use crate::ranks::{Sufficient, sufficient};
 use crate::recheck::Why;
@@ -211,7 +211,7 @@ impl Checker {
         let found = match at(&with_ranks(&dtypes, Ranks::Opaque)) {
             Ok(claims) => {
                 let samples = if has_ranks { run()? } else { claims.clone() };
-                return Ok(Instances { claims, samples, open: None, ranks: None });
+                return Ok(Instances { claims: widest_first(claims), samples, open: None, ranks: None });
             }
             Err(found) => found,
         };
@@ -225,7 +225,7 @@ impl Checker {
             Ok(ranks) => {
                 let choices: Vec<Choice> =
                     (0..=ranks.most()).flat_map(|rank| with_ranks(&dtypes, Ranks::Fixed(rank))).collect();
-                let claims = at(&choices).map_err(Unstated::Faulty)?;
+                let claims = widest_first(at(&choices).map_err(Unstated::Faulty)?);
                 Ok(Instances { claims, samples: run()?, open: None, ranks: Some(ranks) })
             }
             Err(why) => {

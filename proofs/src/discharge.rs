@@ -5,13 +5,12 @@ use crate::certificate::{Part, Shown};
 use crate::compare::domain;
 use crate::strict::{bounds, closed, hypotheses};
 use crate::verdict::{Contract, Finding, Verdict};
-use rtv_semantics::alike::{alike_over_reals, is_about_reals, require_alike};
+use rtv_semantics::alike::{Sense, alike, is_about_reals, require_alike};
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::defined::{Guard, Obligation, definedness};
 use rtv_semantics::diag::FileId;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::eval::{Env, eval};
-use rtv_semantics::movement::moves_alike;
 use rtv_semantics::normal::normalize;
 use rtv_semantics::program::{Claim, ClaimKind, Mode};
 use rtv_semantics::scalar::Value;
@@ -457,23 +456,26 @@ fn same_dtypes(left: &Type, right: &Type) -> Finding {
 
 /// Whether an instance holds because another one does, which was proved: both sides only
 /// move data, at whatever dtype (Note [Movement]), or they are the same over the reals but
-/// for which float dtype stands where (Note [Reals]).
+/// for which float dtype stands where (Note [Reals]), or the same but that integers are
+/// narrower (Note [Residues]).
 pub fn holds_alike(claim: &Claim, proved: &Claim) -> bool {
     let rules = [claim, proved].into_iter().all(|claim| claim.kind == ClaimKind::Rule);
-    let moves = || {
-        let without = [claim, proved].into_iter().all(|claim| claim.requires.is_empty());
-        without && moves_alike(&claim.lhs, &proved.lhs) && moves_alike(&claim.rhs, &proved.rhs)
-    };
-    let reals = || {
-        [claim, proved].into_iter().all(|claim| claim.mode == Mode::Real)
-            && require_alike(&claim.requires, &proved.requires)
-            && alike_over_reals(&claim.lhs, &proved.lhs)
-            && alike_over_reals(&claim.rhs, &proved.rhs)
+    let over_reals = [claim, proved].into_iter().all(|claim| claim.mode == Mode::Real);
+    let mut senses = [Sense::Movement, Sense::Reals, Sense::Residues].into_iter();
+    let alike = |sense| match sense {
+        Sense::Movement if !(claim.requires.is_empty() && proved.requires.is_empty()) => false,
+        Sense::Reals if !over_reals => false,
+        _ => {
+            require_alike(sense, &claim.requires, &proved.requires)
+                && alike(sense, &claim.lhs, &proved.lhs)
+                && alike(sense, &claim.rhs, &proved.rhs)
+        }
     };
     rules
         && claim.directed == proved.directed
+        && claim.mode == proved.mode
         && claim.facts == proved.facts
-        && (moves() || reals())
+        && senses.any(alike)
         && same_dtypes(claim.lhs.ty(), claim.rhs.ty()).verdict == Verdict::Proved
 }
 

@@ -163,7 +163,7 @@ fn proved(claims: &[Arc<Claim>], mode: Mode, prover: &Prover) -> bool {
     let mut shown: Vec<Claim> = Vec::new();
     claims.iter().all(|claim| {
         let claim = Claim { mode, ..(**claim).clone() };
-        let alike = shown.first().is_some_and(|first| holds_alike(&claim, first));
+        let alike = shown.iter().any(|shown| holds_alike(&claim, shown));
         let holds = alike || prover.contracts(&claim).found.values().all(|f| f.verdict == Verdict::Proved);
         shown.push(claim);
         holds

@@ -4,6 +4,7 @@ use crate::choices::{DTypes, MAX_CHOICES, choice_text, with_ranks};
 use rtv_grammar::ast::{DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Defs, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::{Code, Diagnostic};
+use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Entails;
 use rtv_semantics::program::Claim;
 use std::collections::BTreeSet;
@@ -47,6 +48,13 @@ pub fn instances(
         }
     }
     Ok(claims)
+}
+
+/// Narrow integers after wide ones, whose proofs may serve them.
+pub fn widest_first(mut claims: Vec<Arc<Claim>>) -> Vec<Arc<Claim>> {
+    let missing = |dtype: DType| if dtype.is_int() { DType::I64.bits() - dtype.bits() } else { 0 };
+    claims.sort_by_key(|claim| claim.dtypes.iter().map(|(_, dtype)| missing(*dtype)).sum::<u32>());
+    claims
 }
 
 /// Every choice of dtypes at each of the tested ranks.

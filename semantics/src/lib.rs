@@ -21,7 +21,6 @@ pub mod guess;
 pub mod integers;
 mod linear;
 mod monoid;
-pub mod movement;
 pub mod normal;
 pub mod price;
 pub mod program;

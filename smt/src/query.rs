@@ -506,6 +506,10 @@ impl Query {
             _ => false,
         })
     }
+
+    pub(crate) fn has_bits(&self) -> bool {
+        self.sorts.iter().any(|sort| matches!(sort, Sort::Bits(_)))
+    }
 }
 
 #[cfg(test)]

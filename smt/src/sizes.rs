@@ -195,7 +195,14 @@ fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
 pub(crate) struct SizeTerms {
     pub(crate) syms: BTreeMap<Sym, Id>,
     atoms: HashMap<Atom, Id>,
+    quotients: Vec<Quotient>,
 }
+
+/// Quotients of which it is looked whether another one divides what they are.
+const MAX_TOGETHER: usize = 8;
+
+/// What is divided, by what, and the constant.
+type Quotient = (Size, Size, Id);
 
 impl SizeTerms {
     pub(crate) fn size(&mut self, q: &mut Query, size: &Size) -> Id {
@@ -248,8 +255,8 @@ impl SizeTerms {
                 let below = q.le(a, b);
                 if matches!(atom, Atom::Min(..)) { q.ite(below, a, b) } else { q.ite(below, b, a) }
             }
-            Atom::Div(a, d) => {
-                let (a, d) = (self.size(q, a), self.size(q, d));
+            Atom::Div(dividend, divisor) => {
+                let (a, d) = (self.size(q, dividend), self.size(q, divisor));
                 let quotient = q.constant(&format!("div {}", self.atoms.len()), Sort::Int);
                 let (one, product) = (q.int(1), q.mul(d, quotient));
                 let (positive, low, next) = (q.le(one, d), q.le(product, a), q.add(product, d));
@@ -257,11 +264,36 @@ impl SizeTerms {
                 let inside = q.and([low, high]);
                 let definition = q.implies(positive, inside);
                 q.assert(definition);
-                quotient
+                self.atoms.insert(atom.clone(), quotient);
+                let own = (dividend.clone(), divisor.clone(), quotient);
+                let known = self.quotients.clone();
+                self.quotients.push(own.clone());
+                for other in known.into_iter().take(MAX_TOGETHER) {
+                    self.nested(q, &other, &own);
+                    self.nested(q, &own, &other);
+                }
+                return quotient;
             }
         };
         self.atoms.insert(atom.clone(), id);
         id
+    }
+
+    /// Asserts that `(a - b d) // (m d) = (a // d - b) // m` at positive `d` and `m`, where the
+    /// first quotient is `a // d` and the second divides so, and what that comes to times `d`: of
+    /// products the solver knows little.
+    fn nested(&mut self, q: &mut Query, (a, d, inner): &Quotient, (c, e, outer): &Quotient) {
+        let (Some(m), Some(b)) = (e.exact_div(d), (a - c).exact_div(d)) else { return };
+        let rest = &Size::atom(Atom::Div(a.clone(), d.clone())) - &b;
+        let [quotient, d, m, minus_b] = [&rest.floor_div(&m), d, &m, &-&b].map(|size| self.size(q, size));
+        let (one, rest) = (q.int(1), q.add(*inner, minus_b));
+        let positive = [q.le(one, d), q.le(one, m)];
+        let whole = q.mul(d, m);
+        let (least, most) = (q.mul(whole, *outer), q.mul(d, rest));
+        let inside = [q.eq(*outer, quotient), q.le(least, most)];
+        let (positive, inside) = (q.and(positive), q.and(inside));
+        let lemma = q.implies(positive, inside);
+        q.assert(lemma);
     }
 
     /// When a condition is true, and when it is false; where a division by zero is met

@@ -153,6 +153,37 @@ fn term(node: &Node, funs: &[String], terms: &[String]) -> String {
     }
 }
 
+/// As [`Query::is_nonlinear`], of a question that is text and without bit-vectors.
+pub(crate) fn is_nonlinear(text: &str) -> bool {
+    let is_literal =
+        |operand: &str| operand.trim_start_matches("(- ").starts_with(|c: char| c.is_ascii_digit());
+    !text.contains("BitVec")
+        && text.match_indices("(* ").any(|(at, head)| {
+            let factors = operands(&text[at + head.len()..]).filter(|operand| !is_literal(operand));
+            factors.take(2).count() == 2
+        })
+}
+
+/// The operands from here to the parenthesis that closes their call.
+fn operands(mut rest: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        rest = rest.trim_start();
+        let mut depth = 0;
+        let end = rest.find(|c: char| {
+            let within = depth;
+            match c {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ => {}
+            }
+            within == 0 && (c == ')' || c.is_whitespace())
+        })?;
+        let (operand, after) = rest.split_at(end);
+        rest = after;
+        (!operand.is_empty()).then_some(operand)
+    })
+}
+
 fn call(head: &str, args: &[Id], terms: &[String]) -> String {
     format!("({head} {})", joined(args, terms))
 }

@@ -52,9 +52,9 @@ impl Budget {
         }
     }
 
-    /// One half, not less than one unit of what is limited.
-    pub(crate) fn halved(self) -> Budget {
-        Budget { rlimit: self.rlimit.div_ceil(2), timeout_ms: self.timeout_ms.div_ceil(2) }
+    /// A part of it, not less than one unit of what is limited.
+    pub(crate) fn part(self, parts: u32) -> Budget {
+        Budget { rlimit: self.rlimit.div_ceil(parts), timeout_ms: self.timeout_ms.div_ceil(parts) }
     }
 
     /// What is left of it when only this much time is left.

@@ -1,9 +1,9 @@
 //! Z3 through its binding: a [`Query`] built in a context of its own and checked.
 //!
-//! Two solvers are tried, each with half the budget: the general `smt` tactic, cheap to
-//! set up, then Z3's default strategy, which picks special procedures (nlsat,
-//! bit-blasting). The first `sat` or `unsat` counts. Global memory limits are not used: once one fires, the process
-//! stays unusable.
+//! Several ways are tried in turn, each with a part of the budget, and the first `sat` or
+//! `unsat` counts: the general solver after equations are used up, cheap to set up, and Z3's
+//! default strategy, which picks special procedures (nlsat, bit-blasting). Global memory
+//! limits are not used: once one fires, the process stays unusable.
 
 use std::cell::RefCell;
 
@@ -13,6 +13,7 @@ use z3::ast::{Ast, BV, Bool, Dynamic, Float, Int, Real, RoundingMode};
 use z3::{Config, Context, FuncDecl, Params, SatResult, Tactic, with_z3_config, with_z3_context};
 
 use crate::query::{FpOp, Node, Op, Query, Sort};
+use crate::smtlib;
 use crate::solver::{Answer, Backend, Budget, ModelValue, Reason};
 
 /// Z3 in this process.
@@ -20,26 +21,37 @@ pub struct Z3;
 
 impl Backend for Z3 {
     fn check(&self, query: &Query, budget: Budget) -> Answer {
-        let half = budget.halved();
-        match attempt(query, half, || Tactic::new("smt").solver()) {
-            Answer::Unknown(why) => match attempt(query, half, z3::Solver::new) {
-                Answer::Unknown(_) => Answer::Unknown(why),
-                settled => settled,
-            },
-            settled => settled,
-        }
+        // Where there are bit-vectors, too, it is they that take time.
+        let lucky = query.is_nonlinear() && !query.has_bits();
+        first_settled(ways(lucky), budget, |part, make| attempt(query, part, make))
     }
 
     fn check_text(&self, text: &str, budget: Budget) -> Answer {
-        let half = budget.halved();
-        match attempt_text(text, half, || Tactic::new("smt").solver()) {
-            Answer::Unknown(why) => match attempt_text(text, half, z3::Solver::new) {
-                Answer::Unknown(_) => Answer::Unknown(why),
-                settled => settled,
-            },
-            settled => settled,
+        first_settled(ways(smtlib::is_nonlinear(text)), budget, |part, make| attempt_text(text, part, make))
+    }
+}
+
+/// A way to make a solver, and its part of the budget.
+type Way = (fn() -> z3::Solver, u32);
+
+/// Products make the time of a way a matter of luck: what one does not find at once, another may.
+fn ways(nonlinear: bool) -> &'static [Way] {
+    match nonlinear {
+        false => &[(by_equations, 2), (z3::Solver::new, 2)],
+        true => &[(z3::Solver::new, 32), (by_equations, 32), (z3::Solver::new, 2), (by_equations, 3)],
+    }
+}
+
+/// The answer of the first way that has one, or else why the last has none.
+fn first_settled(ways: &[Way], budget: Budget, ask: impl Fn(Budget, fn() -> z3::Solver) -> Answer) -> Answer {
+    let mut answer = Answer::Unknown(Reason::Timeout);
+    for (make, parts) in ways {
+        answer = ask(budget.part(*parts), *make);
+        if !matches!(answer, Answer::Unknown(_)) {
+            break;
         }
     }
+    answer
 }
 
 impl Z3 {
@@ -47,7 +59,7 @@ impl Z3 {
     /// it is wrong there, and another context costs a millisecond.
     pub fn check_there(&self, query: &Query, budget: Budget) -> Answer {
         match LAST.with_borrow(Clone::clone) {
-            Some(there) => with_z3_context(&there, || answer(query, budget, || Tactic::new("smt").solver())),
+            Some(there) => with_z3_context(&there, || answer(query, budget, by_equations)),
             None => self.check(query, budget),
         }
     }
@@ -56,6 +68,11 @@ impl Z3 {
 thread_local! {
     /// The context of the last question.
     static LAST: RefCell<Option<Context>> = const { RefCell::new(None) };
+}
+
+/// The general solver, after equations that give a constant are used up.
+fn by_equations() -> z3::Solver {
+    Tactic::new("simplify").and_then(&Tactic::new("solve-eqs")).and_then(&Tactic::new("smt")).solver()
 }
 
 /// Runs in a context of its own, which is kept until the next one.

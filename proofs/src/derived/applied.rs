@@ -4,9 +4,9 @@ use super::steps::Check;
 use super::told::By;
 use super::{Fault, symbols_in};
 use crate::recheck::divisors;
+use rtv_semantics::alike::{Sense, alike};
 use rtv_semantics::derivation::{Application, operator_form};
 use rtv_semantics::entail::Cond;
-use rtv_semantics::movement::moves_alike;
 use rtv_semantics::program::{Claim, ClaimKind, Input, Mode};
 use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Fresh, Subst, free_syms, free_vars};
@@ -105,8 +105,8 @@ impl Check<'_, '_> {
             return Err(Fault::Weaker(claim.name.clone(), claim.mode));
         }
         let moves = claim.mode == Mode::Exact
-            && moves_alike(&claim.lhs, &claim.lhs)
-            && moves_alike(&claim.rhs, &claim.rhs);
+            && alike(Sense::Movement, &claim.lhs, &claim.lhs)
+            && alike(Sense::Movement, &claim.rhs, &claim.rhs);
         if claim.mode != self.upto && !moves && !self.rules.holds(claim, self.upto) {
             return Err(Fault::NotIn(claim.name.clone(), self.upto));
         }

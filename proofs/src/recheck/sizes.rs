@@ -515,9 +515,15 @@ pub fn question(facts: &[Cond], goal: &Cond) -> String {
 #[derive(Default)]
 pub struct SizeText {
     names: BTreeMap<Sym, String>,
-    quotients: Vec<((Size, Size), String)>,
+    quotients: Vec<Quotient>,
     lines: Vec<String>,
 }
+
+/// Quotients of which it is looked whether another one divides what they are.
+const MAX_TOGETHER: usize = 8;
+
+/// What is divided and by what, with the name of the quotient.
+type Quotient = ((Size, Size), String);
 
 impl SizeText {
     /// Declarations and definitions so far.
@@ -560,10 +566,28 @@ impl SizeText {
                 self.lines.push(format!(
                     "(assert (=> (>= {d} 1) (and (<= (* {d} {name}) {a}) (< {a} (+ (* {d} {name}) {d})))))"
                 ));
-                self.quotients.push((key, name.clone()));
+                let own = (key, name.clone());
+                let known = self.quotients.clone();
+                self.quotients.push(own.clone());
+                for other in known.into_iter().take(MAX_TOGETHER) {
+                    self.nested(&other, &own);
+                    self.nested(&own, &other);
+                }
                 name
             }
         }
+    }
+
+    /// Says that `(a - b d) // (m d) = (a // d - b) // m`, where the first quotient is `a // d` and
+    /// the second divides so, and what that comes to times `d`: of products solvers know little.
+    fn nested(&mut self, ((a, d), inner): &Quotient, ((c, e), outer): &Quotient) {
+        let (Some(m), Some(b)) = (e.exact_div(d), (a - c).exact_div(d)) else { return };
+        let rest = &Size::atom(Atom::Div(a.clone(), d.clone())) - &b;
+        let [quotient, d, m, b] = [&rest.floor_div(&m), d, &m, &b].map(|size| self.size(size));
+        self.lines.push(format!(
+            "(assert (=> (and (>= {d} 1) (>= {m} 1)) \
+             (and (= {outer} {quotient}) (<= (* {d} {m} {outer}) (* {d} (- {inner} {b}))))))"
+        ));
     }
 
     fn sym(&mut self, sym: &Sym) -> String {

@@ -360,3 +360,11 @@ fn the_text_reads_well() {
 ";
     assert_eq!(q.to_smtlib(), text);
 }
+
+#[test]
+fn a_product_of_two_terms_is_seen_in_text() {
+    let linear = ["", "(* 2 x)", "(* (- 3) (+ x y))", "(* 2 (* 3 x))", "(* 1.5 x", "(bvmul x y)"];
+    let not = ["(* x y)", "(* 2 x y)", "(* (* 1 s4) q0)", "(+ 1 (* (- 1) (f x) y))", "(* (ite c x y) x)"];
+    assert_eq!(linear.map(is_nonlinear), [false; 6]);
+    assert_eq!(not.map(is_nonlinear), [true; 5]);
+}
