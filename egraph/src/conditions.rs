@@ -5,7 +5,7 @@
 //! cannot fail. A rule from left to right alone asks, too, that its left side is defined there:
 //! the union of the graph is an equation for both directions.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 use egg::Id;
@@ -55,11 +55,11 @@ pub struct Conditions<'a> {
     engine: &'a dyn Entails,
     /// Whether what is derived is an equation over the reals.
     real: bool,
-    asked: HashMap<Cond, bool>,
-    known: HashMap<Id, Known>,
+    asked: FxHashMap<Cond, bool>,
+    known: FxHashMap<Id, Known>,
     /// Whether evaluation cannot fail: of terms, by id, and of heads, what they are applied to being there.
-    safe: HashMap<Id, bool>,
-    safe_heads: HashMap<HeadId, bool>,
+    safe: FxHashMap<Id, bool>,
+    safe_heads: FxHashMap<HeadId, bool>,
 }
 
 impl<'a> Conditions<'a> {
@@ -68,10 +68,10 @@ impl<'a> Conditions<'a> {
             facts,
             engine,
             real: upto == Mode::Real,
-            asked: HashMap::new(),
-            known: HashMap::new(),
-            safe: HashMap::new(),
-            safe_heads: HashMap::new(),
+            asked: FxHashMap::default(),
+            known: FxHashMap::default(),
+            safe: FxHashMap::default(),
+            safe_heads: FxHashMap::default(),
         }
     }
 

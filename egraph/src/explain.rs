@@ -1,6 +1,7 @@
 //! Why two terms of the graph are equal, as a derivation that names no graph.
 
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -20,10 +21,10 @@ pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeM
     let mut telling = Telling {
         search,
         told: Derivation::default(),
-        terms: HashMap::new(),
-        ids: HashMap::new(),
-        applications: HashMap::new(),
-        trees: HashMap::new(),
+        terms: FxHashMap::default(),
+        ids: FxHashMap::default(),
+        applications: FxHashMap::default(),
+        trees: FxHashMap::default(),
         replaced: BTreeMap::new(),
     };
     let whole = telling.chain(&explanation.explanation_trees);
@@ -47,12 +48,12 @@ struct Step {
 struct Telling<'a, 'b> {
     search: &'a Search<'b>,
     told: Derivation,
-    terms: HashMap<Built, usize>,
-    ids: HashMap<Id, usize>,
+    terms: FxHashMap<Built, usize>,
+    ids: FxHashMap<Id, usize>,
     /// By number in the search.
-    applications: HashMap<usize, usize>,
+    applications: FxHashMap<usize, usize>,
     /// By address; the explanation outlives the telling.
-    trees: HashMap<usize, Step>,
+    trees: FxHashMap<usize, Step>,
     replaced: BTreeMap<usize, String>,
 }
 

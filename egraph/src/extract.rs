@@ -4,7 +4,8 @@
 //! once, is least so far; classes are looked at until none gets cheaper. The choice depends on
 //! the graph only: ties go to the smaller node.
 
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use egg::{EGraph, Id};
 
@@ -23,7 +24,7 @@ struct Choice {
 pub fn extract(graph: &mut Graph, root: Id, mut prices: Priced<'_>) -> Id {
     let choices = choose(&graph.egraph, &mut |node| prices.head(graph.heads(), node.head));
     let root = graph.egraph.find(root);
-    let mut built: HashMap<Id, Id> = HashMap::new();
+    let mut built: FxHashMap<Id, Id> = FxHashMap::default();
     let mut open = vec![root];
     while let Some(class) = open.last().copied() {
         if built.contains_key(&class) {
@@ -42,17 +43,17 @@ pub fn extract(graph: &mut Graph, root: Id, mut prices: Priced<'_>) -> Id {
     built[&root]
 }
 
-fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> HashMap<Id, Choice> {
+fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> FxHashMap<Id, Choice> {
     let mut classes: Vec<Id> = egraph.classes().map(|class| class.id).collect();
     classes.sort_unstable();
-    let mut nodes: HashMap<Id, Vec<(Node, f64)>> = HashMap::new();
+    let mut nodes: FxHashMap<Id, Vec<(Node, f64)>> = FxHashMap::default();
     for class in &classes {
         let mut priced: Vec<(Node, f64)> =
             egraph[*class].nodes.iter().map(|node| (node.clone(), price(node))).collect();
         priced.sort_by(|a, b| a.0.cmp(&b.0));
         nodes.insert(*class, priced);
     }
-    let mut choices: HashMap<Id, Choice> = HashMap::new();
+    let mut choices: FxHashMap<Id, Choice> = FxHashMap::default();
     loop {
         let mut cheaper = false;
         for class in &classes {
@@ -76,7 +77,7 @@ fn with_all_below(
     class: Id,
     node: &Node,
     own: f64,
-    choices: &HashMap<Id, Choice>,
+    choices: &FxHashMap<Id, Choice>,
 ) -> Option<BTreeMap<Id, f64>> {
     let mut paid = BTreeMap::from([(class, own)]);
     for part in &node.parts {

@@ -5,8 +5,6 @@
 //! residue cannot say (see Note [Fields] in `semantics`) is left open, and so is everything where
 //! the sizes of the program are large.
 
-use std::collections::HashMap;
-
 use egg::Id;
 use rtv_semantics::derivation::parts;
 use rtv_semantics::dtype::DType;
@@ -19,6 +17,7 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{Form, Var};
 use rtv_semantics::types::Type;
+use rustc_hash::FxHashMap;
 
 use crate::graph::Graph;
 
@@ -30,10 +29,10 @@ const ALL_ELEMENTS: usize = 200_000;
 const LIMITS: Limits = Limits { max_elements: 4_096, max_steps: 40_000, max_depth: 200 };
 
 pub struct Fingerprints {
-    sizes: HashMap<Sym, i64>,
-    inputs: HashMap<Var, Tensor>,
+    sizes: FxHashMap<Sym, i64>,
+    inputs: FxHashMap<Var, Tensor>,
     /// By id; nothing where a residue does not say.
-    known: HashMap<Id, Option<Datum>>,
+    known: FxHashMap<Id, Option<Datum>>,
     elements: usize,
 }
 
@@ -52,10 +51,10 @@ impl Fingerprints {
         let extents = params.clone().flat_map(|(_, t)| t.shape.iter().map(some));
         let facts: Vec<Cond> = function.facts.iter().cloned().chain(extents).collect();
         let found = counterexample(&facts, &Cond::False)?;
-        let sizes: HashMap<Sym, i64> =
+        let sizes: FxHashMap<Sym, i64> =
             found.into_iter().map(|(sym, n)| Some((sym, i64::try_from(n).ok()?))).collect::<Option<_>>()?;
         let mut words = Words(0x9e37_79b9);
-        let mut inputs = HashMap::new();
+        let mut inputs = FxHashMap::default();
         for (var, t) in params {
             let extent = |size: &Size| {
                 let n = size.eval(&|s| sizes.get(s).map(|n| i128::from(*n))).ok()?;
@@ -69,7 +68,7 @@ impl Fingerprints {
             let values = (0..elements).map(|_| words.value(t.dtype)).collect();
             inputs.insert(var.clone(), Tensor::new(t.dtype, &shape, values).ok()?);
         }
-        Some(Fingerprints { sizes, inputs, known: HashMap::new(), elements: 0 })
+        Some(Fingerprints { sizes, inputs, known: FxHashMap::default(), elements: 0 })
     }
 
     /// Whether two terms certainly have different values.

@@ -3,7 +3,8 @@
 //! So literals meet those of rules, whichever way they are written or computed. What rounds is left as it is:
 //! over the reals it is another number.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
 
 use egg::Id;
 use rtv_semantics::alpha::alpha_eq;
@@ -19,7 +20,7 @@ pub const CONSTANT: &str = "constant";
 /// What was folded so far.
 #[derive(Default)]
 pub struct Folding {
-    looked_at: HashSet<(HeadId, Vec<HeadId>)>,
+    looked_at: FxHashSet<(HeadId, Vec<HeadId>)>,
 }
 
 impl Folding {
@@ -53,7 +54,7 @@ impl Folding {
     fn scalars_of_literals(&mut self, graph: &Graph) -> Vec<(HeadId, Vec<HeadId>)> {
         let head_of = |node: &Node| &graph.heads().get(node.head).term;
         let mut scalars: Vec<&Node> = Vec::new();
-        let mut literals: HashMap<Id, HeadId> = HashMap::new();
+        let mut literals: FxHashMap<Id, HeadId> = FxHashMap::default();
         for class in graph.egraph.classes() {
             if class.data.as_tensor().is_some_and(|t| t.shape.is_empty()) {
                 scalars.extend(&class.nodes);

@@ -1,7 +1,7 @@
 //! Where sides of rules were found. A class is looked at again only where the graph has changed as far below it
 //! as the side reaches.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use egg::Id;
@@ -13,9 +13,9 @@ use crate::matching::{Match, Matcher};
 #[derive(Default)]
 pub struct Found {
     /// By side and class.
-    known: HashMap<(usize, Id), AtClass>,
+    known: FxHashMap<(usize, Id), AtClass>,
     /// What a class is made of down to a depth, as a number: of the round.
-    made_of: HashMap<(Id, usize), u64>,
+    made_of: FxHashMap<(Id, usize), u64>,
 }
 
 /// What was found at one class.

@@ -4,13 +4,12 @@
 //! one type, and a merge of others is noted as an internal error ([`Graph::clash`]); every
 //! merge has a reason that a derivation can tell.
 
-use std::collections::{HashMap, HashSet};
-
 use egg::{Analysis, DidMerge, EGraph, Id, Language};
 use rtv_semantics::derivation::{parts, with_parts};
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::Term;
 use rtv_semantics::types::Type;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::heads::{HeadId, Heads};
 
@@ -84,8 +83,8 @@ pub struct Graph {
     pub egraph: EGraph<Node, Types>,
     pub fresh: Fresh,
     /// Of the heads that are in the graph.
-    origins: HashMap<HeadId, (Root, Vec<usize>)>,
-    terms: HashMap<Id, Term>,
+    origins: FxHashMap<HeadId, (Root, Vec<usize>)>,
+    terms: FxHashMap<Id, Term>,
 }
 
 impl Graph {
@@ -96,7 +95,7 @@ impl Graph {
             true => egraph.with_explanation_length_optimization(),
             false => egraph.without_explanation_length_optimization(),
         };
-        Graph { egraph, fresh, origins: HashMap::new(), terms: HashMap::new() }
+        Graph { egraph, fresh, origins: FxHashMap::default(), terms: FxHashMap::default() }
     }
 
     /// The id of a term in operator form.
@@ -115,7 +114,7 @@ impl Graph {
         term: &Term,
         root: &Root,
         path: &mut Vec<usize>,
-        done: &mut HashMap<usize, Id>,
+        done: &mut FxHashMap<usize, Id>,
     ) -> Id {
         if let Some(id) = done.get(&term.address()) {
             return *id;
@@ -158,7 +157,7 @@ impl Graph {
 
     /// The ids that the term of an id is made of, and itself, but for what is done: parts first.
     pub fn below(&self, id: Id, done: impl Fn(Id) -> bool) -> Vec<Id> {
-        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let (mut order, mut seen) = (Vec::new(), FxHashSet::default());
         let mut open = vec![(id, false)];
         while let Some((id, parts_seen)) = open.pop() {
             if parts_seen {

@@ -4,14 +4,13 @@
 //! Heads of one *family* differ by sizes at most, so that a pattern looks at nodes of its own
 //! family only.
 
-use std::collections::HashMap;
-
 use rtv_semantics::alpha::{alpha_eq, alpha_key};
 use rtv_semantics::derivation::{parts, with_parts};
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
+use rustc_hash::FxHashMap;
 
 /// The place of a head in its table.
 pub type HeadId = u32;
@@ -20,8 +19,8 @@ pub type HeadId = u32;
 #[derive(Default, Debug)]
 pub struct Heads {
     known: Vec<Head>,
-    by_key: HashMap<u128, Vec<HeadId>>,
-    families: HashMap<Family, u32>,
+    by_key: FxHashMap<u128, Vec<HeadId>>,
+    families: FxHashMap<Family, u32>,
 }
 
 /// A head, applied to variables that stand for its parts.

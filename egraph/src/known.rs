@@ -4,13 +4,12 @@
 //! Rules about the reals hold where values are finite; quotients are defined where divisors are
 //! not zero. A fact is about every element; what is not shown is not known.
 
-use std::collections::HashMap;
-
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
 use rtv_semantics::term::{Form, Fun, Lit, Monoid, Reduce, Term, Var};
+use rustc_hash::FxHashMap;
 
 /// What is known of all elements of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -49,7 +48,7 @@ impl Known {
 
 /// Looks through terms, what variables are being known.
 pub struct Looking<'a> {
-    pub vars: HashMap<Var, Known>,
+    pub vars: FxHashMap<Var, Known>,
     /// Whether the facts of the program imply a condition on sizes.
     pub implied: &'a mut dyn FnMut(&Cond) -> bool,
 }

@@ -1,7 +1,7 @@
 //! Where a side of a rule stands in the graph: heads that are equal but for sizes, and what the
 //! symbols and parameters of the rule must be there.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 use egg::Id;
@@ -32,7 +32,7 @@ pub enum Tree {
 
 /// How heads of patterns and of the graph differ, each pair looked at once.
 #[derive(Default)]
-pub struct Apart(HashMap<(HeadId, HeadId), Option<Equations>>);
+pub struct Apart(FxHashMap<(HeadId, HeadId), Option<Equations>>);
 
 impl Apart {
     fn equations(&mut self, graph: &Graph, pattern: HeadId, head: HeadId) -> Option<Equations> {

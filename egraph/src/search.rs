@@ -6,7 +6,8 @@
 //! rounds only, the longer the fewer; and no term is written that costs more than the whole
 //! program: nothing comes of one that could be cheaper.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use egg::Id;
@@ -82,7 +83,7 @@ struct Searched {
     instance: Arc<Instance>,
     from: usize,
     /// The heads of the other side, with the sizes of a match.
-    written: HashMap<(HeadId, Vec<Size>), HeadId>,
+    written: FxHashMap<(HeadId, Vec<Size>), HeadId>,
     rests_until: usize,
     rested: u32,
     /// The rounds in which it is looked for.
@@ -116,8 +117,8 @@ pub struct Search<'a> {
     searched: Vec<Searched>,
     apart: Apart,
     found: Found,
-    done: HashSet<(usize, Vec<Size>, Vec<Id>)>,
-    defined: HashSet<Id>,
+    done: FxHashSet<(usize, Vec<Size>, Vec<Id>)>,
+    defined: FxHashSet<Id>,
     folding: Folding,
     /// Where the invariants of the graph are checked.
     fingerprints: Option<Fingerprints>,
@@ -155,8 +156,8 @@ impl<'a> Search<'a> {
             searched: Vec::new(),
             apart: Apart::default(),
             found: Found::default(),
-            done: HashSet::new(),
-            defined: HashSet::new(),
+            done: FxHashSet::default(),
+            defined: FxHashSet::default(),
             folding: Folding::default(),
             fingerprints,
             wrong: None,
@@ -200,7 +201,7 @@ impl<'a> Search<'a> {
                         if instance.growth(from) > 0 && instance.is_plain(from) {
                             continue;
                         }
-                        let (written, rounds) = (HashMap::new(), rounds(instance.growth(from)));
+                        let (written, rounds) = (FxHashMap::default(), rounds(instance.growth(from)));
                         let instance = instance.clone();
                         let searched =
                             Searched { instance, from, written, rests_until: 0, rested: 0, rounds };

@@ -4,14 +4,13 @@
 //! here, so elementwise heads pay for a part of their bytes; whole programs are priced by whoever
 //! lowers them to loop nests.
 
-use std::collections::HashMap;
-
 use rtv_semantics::derivation::parts;
 use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
 use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
+use rustc_hash::FxHashMap;
 
 use crate::heads::{HeadId, Heads};
 
@@ -31,12 +30,12 @@ pub struct Prices<'a> {
 /// The prices of the heads of one table, each worked out once.
 pub struct Priced<'a> {
     prices: Prices<'a>,
-    known: HashMap<HeadId, f64>,
+    known: FxHashMap<HeadId, f64>,
 }
 
 impl<'a> Priced<'a> {
     pub fn by(prices: Prices<'a>) -> Priced<'a> {
-        Priced { prices, known: HashMap::new() }
+        Priced { prices, known: FxHashMap::default() }
     }
 
     pub fn head(&mut self, heads: &Heads, head: HeadId) -> f64 {

@@ -8,7 +8,8 @@ use crate::size::{Size, Sym, SymKind};
 use crate::subst::{FreeCache, lets};
 use crate::term::{Binder, Form, Fun, Instance, Term, Var};
 use crate::types::Type;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -104,12 +105,12 @@ impl Names {
 struct Pairs {
     left: Names,
     right: Names,
-    equal: HashSet<(usize, usize)>,
+    equal: FxHashSet<(usize, usize)>,
 }
 
 impl Pairs {
     fn inner(&self) -> Pairs {
-        Pairs { left: self.left.clone(), right: self.right.clone(), equal: HashSet::new() }
+        Pairs { left: self.left.clone(), right: self.right.clone(), equal: FxHashSet::default() }
     }
 
     fn vars(&self, a: &Var, b: &Var) -> bool {
@@ -323,7 +324,7 @@ impl Hasher for Fnv {
 pub(crate) struct Naming {
     names: Names,
     /// By address; an entry keeps its term alive, so that no other takes the address.
-    done: HashMap<usize, (Term, u128)>,
+    done: FxHashMap<usize, (Term, u128)>,
 }
 
 impl Naming {
@@ -348,7 +349,7 @@ impl Naming {
     }
 
     fn inner(&self) -> Naming {
-        Naming { names: self.names.clone(), done: HashMap::new() }
+        Naming { names: self.names.clone(), done: FxHashMap::default() }
     }
 }
 

@@ -15,8 +15,9 @@ use crate::subst::Subst;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use rustc_hash::FxHashMap;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The in-process engine.
 pub struct Arith;
@@ -67,7 +68,7 @@ pub(crate) fn is_evident(facts: &[Cond], goal: &Cond) -> bool {
 struct Linear<'a> {
     facts: &'a [Cond],
     fuel: &'a Fuel,
-    answers: RefCell<HashMap<Cond, bool>>,
+    answers: RefCell<FxHashMap<Cond, bool>>,
 }
 
 /// What is left to spend on one question.

@@ -16,7 +16,8 @@ use crate::size::Size;
 use crate::subst::{FreeCache, Fresh, Subst, children, free_vars, lets};
 use crate::term::{Form, Fun, Term, Var};
 use crate::types::Type;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A proof that two programs are equal.
@@ -213,7 +214,7 @@ pub fn in_lets(term: &Term, fresh: &mut Fresh) -> Term {
 
 /// What variables in scope stand for, in operator form.
 #[derive(Clone, Default)]
-struct Values(HashMap<Var, Term>);
+struct Values(FxHashMap<Var, Term>);
 
 struct Walk<'a> {
     fresh: &'a mut Fresh,

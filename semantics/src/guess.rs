@@ -6,7 +6,8 @@
 //! Invariant: an assignment that is found satisfies the facts and makes the goal false, by
 //! exact evaluation. It depends on the question only.
 
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use num_bigint::BigInt;
@@ -41,7 +42,7 @@ impl Entails for Guessing {
 pub struct Remembering<E> {
     engine: E,
     /// By facts and goal.
-    answers: Mutex<HashMap<Vec<Cond>, HashMap<Cond, bool>>>,
+    answers: Mutex<FxHashMap<Vec<Cond>, FxHashMap<Cond, bool>>>,
 }
 
 impl<E: Entails> Entails for Remembering<E> {

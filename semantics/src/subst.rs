@@ -10,7 +10,8 @@ use crate::size::{Size, Sym};
 use crate::term::Var;
 use crate::term::{Binder, Form, Fun, Instance, Loop, Reduce, Require, Term, Write};
 use crate::types::Type;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -199,7 +200,7 @@ impl Free {
 /// Keyed by address: only for terms that live as long as the cache is used.
 #[derive(Default)]
 pub(crate) struct FreeCache {
-    known: HashMap<usize, Rc<Free>>,
+    known: FxHashMap<usize, Rc<Free>>,
 }
 
 impl FreeCache {
@@ -341,13 +342,13 @@ pub fn renamed(term: &Term, fresh: &mut Fresh) -> Term {
 /// A substitution with the results so far; the shared nodes of one scope stay shared.
 struct Scope {
     subst: Subst,
-    done: HashMap<usize, Term>,
-    instances: HashMap<usize, Arc<Instance>>,
+    done: FxHashMap<usize, Term>,
+    instances: FxHashMap<usize, Arc<Instance>>,
 }
 
 impl Scope {
     fn new(subst: Subst) -> Scope {
-        Scope { subst, done: HashMap::new(), instances: HashMap::new() }
+        Scope { subst, done: FxHashMap::default(), instances: FxHashMap::default() }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::size::{Size, Sym};
 use crate::subst::Fresh;
 use crate::term::{Binder, Form, Fun, Instance, Lit, Loop, Reduce, Term, Var};
 use crate::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -193,7 +193,7 @@ pub(crate) struct Built {
     nodes: u64,
 }
 
-type Memo = HashMap<(usize, Vec<usize>, Vec<Size>), (Rc<Thunk>, Built)>;
+type Memo = FxHashMap<(usize, Vec<usize>, Vec<Size>), (Rc<Thunk>, Built)>;
 
 pub(crate) struct Machine<'a> {
     pub(crate) fresh: &'a mut Fresh,
@@ -207,7 +207,7 @@ pub(crate) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub(crate) fn new(fresh: &'a mut Fresh, limits: Limits) -> Machine<'a> {
-        Machine { fresh, limits, depth: 0, steps: 0, memo: HashMap::new() }
+        Machine { fresh, limits, depth: 0, steps: 0, memo: FxHashMap::default() }
     }
 
     /// A scalar term in its scope, or a tuple of scalars.

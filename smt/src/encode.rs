@@ -10,7 +10,8 @@
 //! dtype (exact), elements of a free commutative monoid (reassoc, see `floats.rs`), or
 //! extended reals (real, see `reals.rs`).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use num_traits::Signed;
@@ -81,13 +82,13 @@ pub(crate) struct Encoder {
     pub reads: Vec<ReadUse>,
     pub reduces: Vec<ReduceUse>,
     /// Numbers of reduction keys, which name their functions.
-    pub keys: HashMap<String, usize>,
+    pub keys: FxHashMap<String, usize>,
     /// Float literals, by their constants.
-    pub literals: HashMap<Id, crate::floats::Literal>,
+    pub literals: FxHashMap<Id, crate::floats::Literal>,
     /// Of opaque floats: which sign bits, and which comparisons by `==`, are spoken of.
     pub sign_bits: BTreeMap<Id, Id>,
     pub equal_floats: BTreeMap<(Id, Id), Id>,
-    pub env: HashMap<Var, Enc>,
+    pub env: FxHashMap<Var, Enc>,
     known: Known,
     /// Widths that unbounded integers were wrapped to.
     widths: BTreeSet<u32>,
@@ -96,9 +97,9 @@ pub(crate) struct Encoder {
     /// Sizes converted to integers: dtype, bits, size, integer.
     pub converted: Vec<(DType, Id, Size, Id)>,
     /// Quotients and remainders, by operands and rounding (down, or towards zero).
-    divisions: HashMap<(Id, Id, bool), [Option<Id>; 2]>,
+    divisions: FxHashMap<(Id, Id, bool), [Option<Id>; 2]>,
     /// By address; the terms are kept, so that no address is used twice.
-    memo: HashMap<usize, (Term, Enc)>,
+    memo: FxHashMap<usize, (Term, Enc)>,
     depth: usize,
 }
 
@@ -135,17 +136,17 @@ impl Encoder {
             laws: Laws::default(),
             reads: Vec::new(),
             reduces: Vec::new(),
-            keys: HashMap::new(),
-            literals: HashMap::new(),
+            keys: FxHashMap::default(),
+            literals: FxHashMap::default(),
             sign_bits: BTreeMap::new(),
             equal_floats: BTreeMap::new(),
-            env: HashMap::new(),
+            env: FxHashMap::default(),
             known,
             widths: BTreeSet::new(),
             ordered: Vec::new(),
             converted: Vec::new(),
-            divisions: HashMap::new(),
-            memo: HashMap::new(),
+            divisions: FxHashMap::default(),
+            memo: FxHashMap::default(),
             depth: 0,
         }
     }

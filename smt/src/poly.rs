@@ -5,7 +5,8 @@
 //! node that is no sum, no product and no number. Of bit-vectors the coefficients are
 //! integers that are not wrapped yet.
 
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -21,13 +22,13 @@ const MAX_TERMS: usize = 64;
 
 /// The polynomial of a node; `None` if it has too many terms.
 pub(crate) fn poly(q: &Query, id: Id) -> Option<Poly> {
-    Polys { q, known: HashMap::new() }.of(id)
+    Polys { q, known: FxHashMap::default() }.of(id)
 }
 
 /// Polynomials of nodes, each found once.
 struct Polys<'q> {
     q: &'q Query,
-    known: HashMap<Id, Option<Poly>>,
+    known: FxHashMap<Id, Option<Poly>>,
 }
 
 impl Polys<'_> {

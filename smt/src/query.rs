@@ -9,11 +9,10 @@
 //! handed to any backend, and be asked in a fresh solver context each time, so that
 //! an answer never depends on earlier questions.
 
-use std::collections::HashMap;
-
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed};
+use rustc_hash::FxHashMap;
 
 /// The sort of a node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -131,9 +130,9 @@ pub(crate) struct Decl {
 pub struct Query {
     pub(crate) nodes: Vec<Node>,
     sorts: Vec<Sort>,
-    interned: HashMap<Node, Id>,
+    interned: FxHashMap<Node, Id>,
     pub(crate) decls: Vec<Decl>,
-    by_name: HashMap<String, Fun>,
+    by_name: FxHashMap<String, Fun>,
     pub(crate) asserts: Vec<Id>,
     pub(crate) watched: Vec<Id>,
 }

@@ -6,10 +6,9 @@
 //! nevertheless. What ran out of time or memory, or broke, may end otherwise another time,
 //! and is not kept.
 
-use std::collections::HashMap;
-
 use crate::query::Shape;
 use crate::solver::{Answer, Budget, Reason};
+use rustc_hash::FxHashMap;
 
 /// Questions that are kept; then all are forgotten, which bounds the memory.
 const MAX_KEPT: usize = 10_000;
@@ -21,7 +20,7 @@ const MAX_TEXTS: usize = 1_000;
 /// claim.
 #[derive(Default)]
 pub(crate) struct Texts {
-    known: HashMap<(String, u32), Answer>,
+    known: FxHashMap<(String, u32), Answer>,
 }
 
 impl Texts {
@@ -48,7 +47,7 @@ fn passes(answer: &Answer) -> bool {
 /// Answers by question, with the resource limit under which each was given.
 #[derive(Default)]
 pub(crate) struct Remembered {
-    known: HashMap<Shape, Vec<(u32, Answer)>>,
+    known: FxHashMap<Shape, Vec<(u32, Answer)>>,
 }
 
 impl Remembered {

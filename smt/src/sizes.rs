@@ -6,7 +6,8 @@
 //! is zero, as in evaluation. Dropping facts is sound: a question only carries those
 //! that share symbols with the goal.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigInt;
@@ -35,9 +36,9 @@ pub struct SizeSolver {
     solver: Arc<Solver>,
     budget: Budget,
     /// By the facts that matter.
-    cache: Mutex<HashMap<(Vec<Cond>, Cond), SizeAnswer>>,
+    cache: Mutex<FxHashMap<(Vec<Cond>, Cond), SizeAnswer>>,
     /// By goal and facts as they were asked, which saves looking for those that matter.
-    asked: Mutex<HashMap<Cond, HashMap<Vec<Cond>, SizeAnswer>>>,
+    asked: Mutex<FxHashMap<Cond, FxHashMap<Vec<Cond>, SizeAnswer>>>,
 }
 
 /// Goals that are kept as they were asked; then all are forgotten, which bounds the memory.
@@ -194,7 +195,7 @@ fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
 #[derive(Default)]
 pub(crate) struct SizeTerms {
     pub(crate) syms: BTreeMap<Sym, Id>,
-    atoms: HashMap<Atom, Id>,
+    atoms: FxHashMap<Atom, Id>,
     quotients: Vec<Quotient>,
 }
 
@@ -488,6 +489,31 @@ mod tests {
         let facts = [Cond::lt(&i, &n)];
         let back = (&(&j * &n) + &i).floor_div(&n);
         assert!(size_solver().entails(&facts, &Cond::eq(&back, &j)));
+    }
+
+    #[test]
+    fn a_quotient_of_a_quotient_is_one_by_the_product() {
+        let [n, _, p] = syms();
+        let (n, p, m) = (Size::sym(&n), Size::sym(&p), Size::sym(&Sym::new(7, SymKind::Size, "M")));
+        let goal = |b: i64| {
+            let inner = &p.floor_div(&n) - &Size::int(b);
+            Cond::eq(&inner.floor_div(&m), &(&p - &n.scale(&b.into())).floor_div(&(&n * &m)))
+        };
+        let divided = Cond::eq(&p, &(&p.floor_div(&(&n * &m)) * &(&n * &m)));
+        let by_one = Cond::eq(&p, &(&p.floor_div(&n) * &n));
+        let (solver, positive) = (size_solver(), [Cond::le(&Size::one(), &n), Cond::le(&Size::one(), &m)]);
+        for b in [0, 1, -3] {
+            assert!(solver.entails(&positive, &goal(b)), "{b}");
+            assert!(
+                !solver.entails(&positive[..1], &goal(b)) && !solver.entails(&positive[1..], &goal(b)),
+                "{b}"
+            );
+        }
+        let given = [&positive[..], &[divided]].concat();
+        assert!(solver.entails(&given, &by_one), "what the product divides each factor does");
+        let given = [&positive[..], &[by_one]].concat();
+        let whole = Cond::eq(&p, &(&p.floor_div(&(&n * &m)) * &(&n * &m)));
+        assert!(!solver.entails(&given, &whole));
     }
 
     #[test]

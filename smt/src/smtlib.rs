@@ -11,7 +11,7 @@
 //! version 2.7 for what each solver called otherwise before. The logic is `ALL`, since no
 //! narrower one has integers, reals and bit-vectors with the conversions between them.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::fmt::Write;
 
 use num_bigint::BigInt;
@@ -27,7 +27,7 @@ impl Query {
     /// solver that said `unsat` answers with an error.
     pub fn to_smtlib(&self) -> String {
         let mut text =
-            Text { query: self, names: Names::default(), sorts: HashMap::new(), out: String::new() };
+            Text { query: self, names: Names::default(), sorts: FxHashMap::default(), out: String::new() };
         if !self.watched.is_empty() {
             text.out.push_str("(set-option :produce-models true)\n");
         }
@@ -65,7 +65,7 @@ struct Text<'q> {
     query: &'q Query,
     names: Names,
     /// The symbols of the opaque sorts.
-    sorts: HashMap<&'q str, String>,
+    sorts: FxHashMap<&'q str, String>,
     out: String,
 }
 
@@ -100,7 +100,7 @@ impl<'q> Text<'q> {
     /// Defines the nodes that need a name; gives every used node as a term.
     fn define_nodes(&mut self, funs: &[String]) -> Vec<String> {
         let (query, uses) = (self.query, self.query.uses());
-        let asserted: HashSet<Id> = query.asserts.iter().copied().collect();
+        let asserted: FxHashSet<Id> = query.asserts.iter().copied().collect();
         let mut terms = vec![String::new(); query.nodes.len()];
         let mut defined = 0;
         for index in (0..query.nodes.len()).filter(|&index| uses[index] > 0) {
@@ -200,7 +200,7 @@ fn signed(value: &BigInt, size: String) -> String {
 
 /// The symbols given out.
 #[derive(Default)]
-struct Names(HashSet<String>);
+struct Names(FxHashSet<String>);
 
 impl Names {
     /// A new symbol that reads like a name. The danger are the words of theories (`sin`,

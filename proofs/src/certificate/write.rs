@@ -14,7 +14,7 @@ use rtv_smt::{
     Algebra, Combining, Denominator, Extreme, Fit, Frame, Mapped, Member, Merge, Monomial, Narrowing, Need,
     Proof, Question, ReadAs, Reading, Rewrite, Rewriting, Rule, Tame,
 };
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// First line of a certificate; another form has another number.
 pub const HEADER: &str = "rtv-certificate 1";
@@ -44,9 +44,9 @@ pub fn text(certificate: &Certificate) -> Result<String, Untold> {
 #[derive(Default)]
 struct Writer {
     lines: Vec<String>,
-    places: HashMap<String, usize>,
+    places: FxHashMap<String, usize>,
     /// By address; the terms are kept, so that no address is used twice.
-    terms: HashMap<usize, (Term, usize)>,
+    terms: FxHashMap<usize, (Term, usize)>,
 }
 
 /// References, each after a blank.

@@ -12,7 +12,8 @@ use rtv_semantics::size::{Size, Sym, SymKind};
 use rtv_semantics::subst::{Fresh, Subst, free_syms, free_vars};
 use rtv_semantics::term::{Term, Var};
 use rtv_semantics::types::Type;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// One application, at its sizes.
@@ -168,7 +169,7 @@ impl Check<'_, '_> {
     /// The nodes of both sides, which lose no error of a value: see Note [Errors].
     fn sides_of(&mut self, applied: &Applied) -> Result<[usize; 2], Fault> {
         let claim = &applied.claim;
-        let given: HashMap<Var, usize> =
+        let given: FxHashMap<Var, usize> =
             applied.values.iter().map(|(_, var, node)| (var.clone(), *node)).collect();
         let (mut nodes, mut used) = (Vec::new(), Vec::new());
         for side in &applied.sides {

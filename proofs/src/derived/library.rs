@@ -16,7 +16,8 @@ use rtv_grammar::lower::{Choice, Lower, Ranks, has_rank_variables};
 use rtv_semantics::diag::Diagnostic;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::{Claim, ClaimKind, Function, Mode};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Axes of a rank variable at most: what an instance of a rule costs grows with them.
@@ -29,15 +30,15 @@ type At = (String, Vec<(Arc<str>, DType)>, Option<usize>);
 pub struct Proved<'c> {
     checker: &'c Checker,
     rules: BTreeMap<String, (&'c Module, usize)>,
-    claims: HashMap<At, Option<Arc<Claim>>>,
+    claims: FxHashMap<At, Option<Arc<Claim>>>,
     /// Claims by address, which are kept in `claims`, and modes beside their own.
-    held: HashMap<(usize, &'static str), bool>,
+    held: FxHashMap<(usize, &'static str), bool>,
 }
 
 impl<'c> Proved<'c> {
     /// None yet.
     pub fn by(checker: &'c Checker) -> Proved<'c> {
-        Proved { checker, rules: BTreeMap::new(), claims: HashMap::new(), held: HashMap::new() }
+        Proved { checker, rules: BTreeMap::new(), claims: FxHashMap::default(), held: FxHashMap::default() }
     }
 
     /// Takes up the rule at a place of a module, of which the caller knows that it is proved as it

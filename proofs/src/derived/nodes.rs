@@ -9,7 +9,8 @@ use rtv_semantics::derivation::{parts, with_parts};
 use rtv_semantics::subst::{Fresh, renamed};
 use rtv_semantics::term::{Form, Fun, Term, Var};
 use rtv_semantics::types::Type;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Nodes of one derivation, those of its rules included.
 const MAX_NODES: usize = 1 << 20;
@@ -35,9 +36,9 @@ pub struct Node {
 #[derive(Default)]
 pub struct Nodes {
     heads: Vec<Head>,
-    heads_by_key: HashMap<u128, Vec<usize>>,
+    heads_by_key: FxHashMap<u128, Vec<usize>>,
     all: Vec<Node>,
-    places: HashMap<Node, usize>,
+    places: FxHashMap<Node, usize>,
 }
 
 impl Nodes {
@@ -58,9 +59,9 @@ impl Nodes {
     ///
     /// # Errors
     /// Where there are too many.
-    pub fn enter(&mut self, root: &Term, given: &HashMap<Var, usize>) -> Result<usize, Fault> {
+    pub fn enter(&mut self, root: &Term, given: &FxHashMap<Var, usize>) -> Result<usize, Fault> {
         // By address: the terms live as long as `root`.
-        let mut done: HashMap<usize, usize> = HashMap::new();
+        let mut done: FxHashMap<usize, usize> = FxHashMap::default();
         let mut open = vec![root.clone()];
         while let Some(term) = open.pop() {
             if done.contains_key(&term.address()) {
@@ -120,7 +121,7 @@ impl Nodes {
 
     /// The term of a node. Parts that are alike are shared; each head has binders of its own.
     pub fn term(&self, root: usize, fresh: &mut Fresh) -> Term {
-        let mut built: HashMap<usize, Term> = HashMap::new();
+        let mut built: FxHashMap<usize, Term> = FxHashMap::default();
         for at in self.below(root, |_| false) {
             let parts = self.all[at].parts.iter().map(|part| built[part].clone()).collect();
             built.insert(at, applied(&renamed(&self.head(at).term, fresh), parts, fresh));

@@ -15,7 +15,8 @@ use rtv_semantics::size::{Size, Sym};
 use rtv_semantics::subst::Fresh;
 use rtv_semantics::term::{Form, Term, Var};
 use rtv_semantics::unfold::Limits;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Terms, applications and lines that are looked at.
 const MAX_TERMS: usize = 200_000;
@@ -37,17 +38,17 @@ pub struct Check<'c, 's> {
     /// The node of each term that was built.
     pub terms: Vec<usize>,
     /// The applications that were looked at, with the nodes of their sides.
-    pub applied: HashMap<usize, ([usize; 2], Applied)>,
+    pub applied: FxHashMap<usize, ([usize; 2], Applied)>,
     leaves: &'c mut Leaves<'s>,
     sizes: Sizes,
     /// The operator form of the source.
     root: usize,
     /// Bodies of operators, by the node that calls.
-    bodies: HashMap<usize, usize>,
+    bodies: FxHashMap<usize, usize>,
     /// Of heads, whether they fail nowhere; of nodes, the same.
-    safe_heads: HashMap<usize, bool>,
-    safe: HashMap<usize, bool>,
-    known: HashMap<usize, Known>,
+    safe_heads: FxHashMap<usize, bool>,
+    safe: FxHashMap<usize, bool>,
+    known: FxHashMap<usize, Known>,
 }
 
 impl<'c, 's> Check<'c, 's> {
@@ -83,20 +84,20 @@ impl<'c, 's> Check<'c, 's> {
             symbols,
             nodes: Nodes::default(),
             terms: Vec::new(),
-            applied: HashMap::new(),
+            applied: FxHashMap::default(),
             leaves,
             sizes: Sizes::default(),
             root: 0,
-            bodies: HashMap::new(),
-            safe_heads: HashMap::new(),
-            safe: HashMap::new(),
-            known: HashMap::new(),
+            bodies: FxHashMap::default(),
+            safe_heads: FxHashMap::default(),
+            safe: FxHashMap::default(),
+            known: FxHashMap::default(),
         };
         let form = operator_form(&source.body, &mut check.fresh);
         if form.dropped && !check.fails_nowhere(&source.body, &[]) {
             return Err(whole(Fault::Drops(format!("`{}`", source.name))));
         }
-        check.root = check.nodes.enter(&form.term, &HashMap::new()).map_err(whole)?;
+        check.root = check.nodes.enter(&form.term, &FxHashMap::default()).map_err(whole)?;
         Ok(check)
     }
 
@@ -180,7 +181,8 @@ impl<'c, 's> Check<'c, 's> {
         let head = self.nodes.head(of);
         let places: Vec<Var> = head.places.iter().filter_map(var).collect();
         let form = definition(&head.term, &mut self.fresh).ok_or(Fault::Definition)?;
-        let given: HashMap<Var, usize> = places.into_iter().zip(self.nodes.node(of).parts.clone()).collect();
+        let given: FxHashMap<Var, usize> =
+            places.into_iter().zip(self.nodes.node(of).parts.clone()).collect();
         let used = rtv_semantics::subst::free_vars(&form.term);
         let unused: Vec<usize> =
             given.iter().filter(|(place, _)| !used.contains(*place)).map(|(_, part)| *part).collect();
@@ -201,7 +203,7 @@ impl<'c, 's> Check<'c, 's> {
             return Err(Fault::Constant);
         }
         let literal = constant(&self.nodes.term(of, &mut self.fresh)).ok_or(Fault::Constant)?;
-        self.nodes.enter(&literal, &HashMap::new())
+        self.nodes.enter(&literal, &FxHashMap::default())
     }
 
     fn line(&mut self, at: usize, line: &Line) -> Result<(), Fault> {

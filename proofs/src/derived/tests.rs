@@ -21,7 +21,7 @@ use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Form, Term, Var};
 use rtv_smt::Budget;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ impl Desk {
         let source = self.function(function, rank);
         let mut hand = Hand { desk: self, source, derivation: Derivation::default(), root: 0 };
         let form = operator_form(&hand.source.body, &mut Fresh::new(1_000_000)).term;
-        hand.root = hand.whole(&form, &Head::Source, Vec::new(), &HashMap::new());
+        hand.root = hand.whole(&form, &Head::Source, Vec::new(), &FxHashMap::default());
         hand
     }
 }
@@ -167,7 +167,7 @@ impl Hand<'_> {
         term: &Term,
         head: &dyn Fn(Vec<usize>) -> Head,
         path: Vec<usize>,
-        given: &HashMap<Var, usize>,
+        given: &FxHashMap<Var, usize>,
     ) -> usize {
         if let Form::Var(var) = term.form()
             && let Some(place) = given.get(var)
@@ -259,7 +259,7 @@ struct Sides {
 }
 
 /// The operator form of a side of a claim at sizes, and what its parameters stand for.
-fn instance(claim: &Claim, side: &Term, sizes: &[Size], values: &[usize]) -> (Term, HashMap<Var, usize>) {
+fn instance(claim: &Claim, side: &Term, sizes: &[Size], values: &[usize]) -> (Term, FxHashMap<Var, usize>) {
     let subst =
         claim.syms.iter().zip(sizes).fold(Subst::new(), |s, (sym, size)| s.with_size(sym, size.clone()));
     let mut fresh = Fresh::new(2_000_000);
@@ -354,7 +354,7 @@ fn an_operator_is_its_body() {
     let form = operator_form(&hand.source.body, &mut Fresh::new(1_000_000)).term;
     let body = definition(&form, &mut Fresh::new(2_000_000)).expect("an operator").term;
     let of = hand.root;
-    let body = hand.whole(&body, &|path| Head::Body { of, path }, Vec::new(), &HashMap::new());
+    let body = hand.whole(&body, &|path| Head::Body { of, path }, Vec::new(), &FxHashMap::default());
     hand.line(of, body, Why::Definition);
     hand.accepted(Mode::Exact);
     hand.accepted(Mode::Real);

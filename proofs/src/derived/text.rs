@@ -12,7 +12,8 @@ use rtv_semantics::derivation::{Application, Built, Derivation, Head, Line, Used
 use rtv_semantics::dtype::DType;
 use rtv_semantics::program::Mode;
 use rtv_semantics::size::{Atom, Size, Sym, SymKind};
-use std::collections::{BTreeMap, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ fn line(Line { left, right, why }: &Line) -> String {
 #[derive(Default)]
 struct Sizes {
     lines: Vec<String>,
-    places: BTreeMap<&'static str, HashMap<String, usize>>,
+    places: BTreeMap<&'static str, FxHashMap<String, usize>>,
 }
 
 impl Sizes {

@@ -12,7 +12,7 @@ use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::Size;
 use rtv_semantics::term::{Binder, Form, Fun, Instance, Monoid, Reduce, Term, Var};
 use rtv_semantics::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::ops::BitAnd;
 
 /// Forms looked at for one term, and how deep calls nest.
@@ -133,7 +133,7 @@ impl Known {
 }
 
 /// A value in scope: what is known of it, and a number that equal ones share.
-type Given = HashMap<Var, (Known, usize)>;
+type Given = FxHashMap<Var, (Known, usize)>;
 
 /// One look at a term.
 pub struct Look<'l, 's> {

@@ -2,7 +2,7 @@
 //! is one.
 
 use rtv_smt::{Answer, Budget, Solver};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Another solver, which is asked what Z3 answered.
 pub trait SecondSolver {
@@ -33,13 +33,13 @@ pub struct Tally {
 pub struct Leaves<'s> {
     first: &'s Solver,
     second: Option<&'s mut (dyn SecondSolver + 'static)>,
-    answered: HashMap<String, bool>,
+    answered: FxHashMap<String, bool>,
     pub tally: Tally,
 }
 
 impl<'s> Leaves<'s> {
     pub fn new(first: &'s Solver, second: Option<&'s mut (dyn SecondSolver + 'static)>) -> Leaves<'s> {
-        Leaves { first, second, answered: HashMap::new(), tally: Tally::default() }
+        Leaves { first, second, answered: FxHashMap::default(), tally: Tally::default() }
     }
 
     /// Whether a question has no answer. One on which the solvers disagree counts as open.

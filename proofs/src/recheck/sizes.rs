@@ -12,7 +12,8 @@ use rtv_semantics::cancel::checkpoint;
 use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Monomial, Size, Sym};
 use rtv_smt::Budget;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of one elimination, and those that products add.
 const MAX_ROWS: usize = 240;
@@ -27,7 +28,7 @@ const MAX_SPLITS: usize = 4;
 /// Decides conditions on sizes, each once.
 #[derive(Default)]
 pub struct Sizes {
-    known: HashMap<(Vec<Cond>, Cond), bool>,
+    known: FxHashMap<(Vec<Cond>, Cond), bool>,
 }
 
 impl Sizes {

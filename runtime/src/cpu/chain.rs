@@ -318,7 +318,7 @@ enum Reads {
 }
 
 fn condition(arena: &Arena, root: ExprId, wanted: ArrayId) -> Reads {
-    let mut known: std::collections::HashMap<ExprId, Reads> = std::collections::HashMap::new();
+    let mut known: rustc_hash::FxHashMap<ExprId, Reads> = rustc_hash::FxHashMap::default();
     arena.walk(root, &mut |id| {
         let of = |part: ExprId| known.get(&part).copied().unwrap_or(Reads::No);
         let joined = |parts: &[Reads]| {

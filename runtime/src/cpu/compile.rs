@@ -3,7 +3,8 @@
 mod calls;
 mod fold;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
@@ -68,7 +69,7 @@ enum Home {
 }
 
 /// What an expression is worth under a mask, in one piece of code.
-type Known = HashMap<(ExprId, Option<Src>), Src>;
+type Known = FxHashMap<(ExprId, Option<Src>), Src>;
 
 struct Compiler<'a> {
     nests: &'a Nests,
@@ -84,15 +85,15 @@ struct Compiler<'a> {
     passes: Vec<Pass>,
     after: Vec<Op>,
     slots: Vec<u64>,
-    constants: HashMap<(Lane, u64), Slot>,
-    hoisted: HashMap<ExprId, Slot>,
-    homes: HashMap<ArrayId, Home>,
+    constants: FxHashMap<(Lane, u64), Slot>,
+    hoisted: FxHashMap<ExprId, Slot>,
+    homes: FxHashMap<ArrayId, Home>,
     /// Values of the code that is being written.
-    known: HashMap<(usize, bool), Known>,
+    known: FxHashMap<(usize, bool), Known>,
     next_register: u16,
     rows: Vec<Lane>,
-    varying: HashMap<ExprId, bool>,
-    failing: HashMap<ExprId, bool>,
+    varying: FxHashMap<ExprId, bool>,
+    failing: FxHashMap<ExprId, bool>,
     /// Whether each row has a lane, so that what lanes need may be computed before them.
     never_empty: bool,
 }
@@ -137,14 +138,14 @@ impl<'a> Compiler<'a> {
             passes: Vec::new(),
             after: Vec::new(),
             slots: Vec::new(),
-            constants: HashMap::new(),
-            hoisted: HashMap::new(),
-            homes: HashMap::new(),
-            known: HashMap::new(),
+            constants: FxHashMap::default(),
+            hoisted: FxHashMap::default(),
+            homes: FxHashMap::default(),
+            known: FxHashMap::default(),
             next_register: 0,
             rows: Vec::new(),
-            varying: HashMap::new(),
-            failing: HashMap::new(),
+            varying: FxHashMap::default(),
+            failing: FxHashMap::default(),
             never_empty,
         }
     }

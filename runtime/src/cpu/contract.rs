@@ -1,10 +1,9 @@
 //! Contraction: a product that is only added to something, or subtracted, is rounded with
 //! the sum. Asked for by [`crate::backend::Floats::Fast`]; nothing else changes the bits.
 
-use std::collections::HashMap;
-
 use super::pass::{Accumulator, Binary, Lane, Nest, Op, Reg, Src};
 use super::registers::sources;
+use rustc_hash::FxHashMap;
 
 /// Contracts the code of a nest, whose registers are written once; the number of products.
 pub fn contract(nest: &mut Nest) -> usize {
@@ -17,7 +16,7 @@ pub fn contract(nest: &mut Nest) -> usize {
 }
 
 fn contract_code(code: &mut Vec<Op>, accumulators: &[Accumulator]) -> usize {
-    let mut uses: HashMap<Reg, usize> = HashMap::new();
+    let mut uses: FxHashMap<Reg, usize> = FxHashMap::default();
     let mut used = |src: Src| {
         if let Src::Reg(reg) = src {
             *uses.entry(reg).or_default() += 1;
@@ -25,7 +24,7 @@ fn contract_code(code: &mut Vec<Op>, accumulators: &[Accumulator]) -> usize {
     };
     code.iter_mut().for_each(|op| sources(op, &mut |src| used(*src)));
     accumulators.iter().for_each(|accumulator| used(accumulator.src));
-    let mut products: HashMap<Reg, (usize, Lane, Src, Src)> = HashMap::new();
+    let mut products: FxHashMap<Reg, (usize, Lane, Src, Src)> = FxHashMap::default();
     let mut gone = Vec::new();
     for (at, op) in code.iter_mut().enumerate() {
         let Op::Binary { dst, lane: lane @ (Lane::F32 | Lane::F64), fun, a, b } = *op else { continue };

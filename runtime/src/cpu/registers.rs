@@ -1,8 +1,7 @@
 //! Dimensions that are one, and registers that serve again.
 
-use std::collections::HashMap;
-
 use crate::loops::ArrayId;
+use rustc_hash::FxHashMap;
 
 use super::access::is_plain;
 use super::pass::{Accumulator, Address, Buffer, Extent, Into, Lane, Nest, Op, Reg, Slot, Src, Tiled};
@@ -254,7 +253,7 @@ pub fn allocate(nest: &mut Nest) {
 }
 
 fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
-    let mut last: HashMap<Reg, usize> = HashMap::new();
+    let mut last: FxHashMap<Reg, usize> = FxHashMap::default();
     for (at, op) in code.iter_mut().enumerate() {
         sources(op, &mut |src| {
             if let Src::Reg(reg) = src {
@@ -267,7 +266,8 @@ fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
             last.insert(reg, code.len());
         }
     }
-    let (mut home, mut free, mut count): (HashMap<Reg, Reg>, Vec<Reg>, Reg) = (HashMap::new(), Vec::new(), 0);
+    let (mut home, mut free, mut count): (FxHashMap<Reg, Reg>, Vec<Reg>, Reg) =
+        (FxHashMap::default(), Vec::new(), 0);
     for (at, op) in code.iter_mut().enumerate() {
         let mut used = Vec::new();
         sources(op, &mut |src| {

@@ -1,6 +1,7 @@
 //! Scalar expressions of loop nests, shared in one arena.
 
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use crate::loops::Monoid;
 use rtv_semantics::dtype::{Category, DType};
@@ -122,7 +123,7 @@ pub enum Node {
 pub struct Arena {
     nodes: Vec<Node>,
     dtypes: Vec<DType>,
-    known: HashMap<Node, ExprId>,
+    known: FxHashMap<Node, ExprId>,
     axes: Vec<i64>,
     /// Set when a linear form left the 64-bit range: the program is refused then.
     pub overflowed: bool,
@@ -504,8 +505,8 @@ impl Arena {
     }
 
     /// The same of each expression below `root`.
-    pub fn axes_of_each(&self, root: ExprId) -> HashMap<ExprId, BTreeSet<Axis>> {
-        let mut memo: HashMap<ExprId, BTreeSet<Axis>> = HashMap::new();
+    pub fn axes_of_each(&self, root: ExprId) -> FxHashMap<ExprId, BTreeSet<Axis>> {
+        let mut memo: FxHashMap<ExprId, BTreeSet<Axis>> = FxHashMap::default();
         self.walk(root, &mut |id| {
             let mut axes: BTreeSet<Axis> = BTreeSet::new();
             for child in self.children(id) {
@@ -677,17 +678,17 @@ pub struct Inlined {
 /// A simultaneous replacement of axes by linear forms and of loads by what they load.
 #[derive(Clone, Debug, Default)]
 pub struct Rewrite {
-    pub axes: HashMap<Axis, Lin>,
-    pub loads: HashMap<ArrayId, Inlined>,
-    done: HashMap<ExprId, ExprId>,
+    pub axes: FxHashMap<Axis, Lin>,
+    pub loads: FxHashMap<ArrayId, Inlined>,
+    done: FxHashMap<ExprId, ExprId>,
 }
 
 impl Rewrite {
-    pub fn axes(axes: HashMap<Axis, Lin>) -> Rewrite {
+    pub fn axes(axes: FxHashMap<Axis, Lin>) -> Rewrite {
         Rewrite { axes, ..Rewrite::default() }
     }
 
-    pub fn loads(loads: HashMap<ArrayId, Inlined>) -> Rewrite {
+    pub fn loads(loads: FxHashMap<ArrayId, Inlined>) -> Rewrite {
         Rewrite { loads, ..Rewrite::default() }
     }
 

@@ -1,6 +1,7 @@
 //! Reductions and folds at the top of definitions only, and no definition without a use.
 
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use rtv_semantics::scalar::{Domain, Value};
 
@@ -13,7 +14,7 @@ use super::{ArrayDecl, Def, Nests};
 /// that can fail is computed only where it was asked for.
 pub fn reductions(nests: &mut Nests) {
     let mut defs = Vec::new();
-    let mut known: HashMap<ExprId, Def> = HashMap::new();
+    let mut known: FxHashMap<ExprId, Def> = FxHashMap::default();
     for def in std::mem::take(&mut nests.defs) {
         let free = nests.arena.free_axes(def.body);
         let varies = |axis: &Axis| nests.arena.axis_extent(*axis) <= 1 || free.contains(axis);
@@ -31,7 +32,7 @@ fn outermost(
     nests: &mut Nests,
     root: ExprId,
     defs: &mut Vec<Def>,
-    known: &mut HashMap<ExprId, Def>,
+    known: &mut FxHashMap<ExprId, Def>,
 ) -> ExprId {
     match nests.arena.node(root).clone() {
         Node::Reduce { op, axes, body } => {
@@ -48,7 +49,7 @@ fn outermost(
 }
 
 /// The expression with all reductions taken out.
-fn inner(nests: &mut Nests, root: ExprId, defs: &mut Vec<Def>, known: &mut HashMap<ExprId, Def>) -> ExprId {
+fn inner(nests: &mut Nests, root: ExprId, defs: &mut Vec<Def>, known: &mut FxHashMap<ExprId, Def>) -> ExprId {
     let mut found: Vec<ExprId> = Vec::new();
     collect(nests, root, &mut BTreeSet::new(), &mut found);
     let mut by = Rewrite::default();
@@ -135,7 +136,7 @@ fn asked(nests: &mut Nests, root: ExprId, wanted: ExprId) -> Option<ExprId> {
     let always = nests.arena.bool(true);
     let mut order = Vec::new();
     nests.arena.walk(root, &mut |id| order.push(id));
-    let mut needed: HashMap<ExprId, ExprId> = HashMap::new();
+    let mut needed: FxHashMap<ExprId, ExprId> = FxHashMap::default();
     for id in order {
         let condition = if id == wanted {
             always

@@ -5,7 +5,8 @@
 //! kernel of several passes. Nothing here looks at threads, so results do not depend on
 //! how many there are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::loops::Monoid;
 use rtv_semantics::dtype::DType;
@@ -115,7 +116,7 @@ fn inline(nests: &mut Nests) {
             continue;
         }
         let body = Inlined { axes: def.axes.clone(), body: def.body };
-        let mut by = Rewrite::loads(HashMap::from([(def.array, body)]));
+        let mut by = Rewrite::loads(FxHashMap::from_iter([(def.array, body)]));
         for reader in at + 1..nests.defs.len() {
             let old = nests.defs[reader].body;
             nests.defs[reader].body = nests.arena.rewrite(old, &mut by);
@@ -299,7 +300,7 @@ fn split(nests: &mut Nests, def: Def, length: i64) -> (Def, Def) {
     let arena = &mut nests.arena;
     let (block, within) = (arena.axis(count), arena.axis(length));
     let at = arena.sum(&Lin::axis(within), &Lin::axis(block), length);
-    let body = arena.rewrite(body, &mut Rewrite::axes(HashMap::from([(first, at)])));
+    let body = arena.rewrite(body, &mut Rewrite::axes(FxHashMap::from_iter([(first, at)])));
     let start = Lin::axis(block).times(-length).expect("invariant: below the extent");
     let left = arena.sum(&Lin::constant(extent), &start, 1);
     let extent = arena.minimum(&Lin::constant(length), &left);
@@ -389,7 +390,7 @@ fn wide_axes(arena: &Arena, axes: &[Axis]) -> Vec<Axis> {
 
 /// The definition over the axes given: one for each of its own with several indices.
 fn member(nests: &mut Nests, def: &Def, own: &[Axis], to: &[Axis], role: Role, body: ExprId) -> Member {
-    let mut by: HashMap<Axis, Lin> = HashMap::new();
+    let mut by: FxHashMap<Axis, Lin> = FxHashMap::default();
     for axis in &def.axes {
         by.insert(*axis, Lin::default());
     }

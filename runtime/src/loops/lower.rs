@@ -5,7 +5,7 @@
 //! argument, becomes a definition; inside a loop it gets the axes of the loop in front.
 //! Which definitions are worth an array of their own is decided later, by fusion.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -150,9 +150,9 @@ pub(super) struct Lowering {
     inputs: Vec<ArrayId>,
     defs: Vec<Def>,
     sites: Vec<Site>,
-    known_sites: HashMap<String, SiteId>,
+    known_sites: FxHashMap<String, SiteId>,
     /// Values of [`Lowering::shared`], with the scopes whose addresses are in the keys.
-    known_tuples: HashMap<(usize, *const Binding, Vec<ExprId>), (Env, Val)>,
+    known_tuples: FxHashMap<(usize, *const Binding, Vec<ExprId>), (Env, Val)>,
     /// The calls around, outermost first.
     calls: Rc<Vec<Frame>>,
     /// The conditions of the branches around.

@@ -8,7 +8,8 @@
 //! Note [Order]: elements come from first to last along the axis, and so they are added
 //! up, in f64 or i64, and rounded once to their dtype. That is what the reference does.
 
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::{Domain, Scalar, Value};
@@ -57,7 +58,7 @@ pub enum What {
 
 /// Makes whole arrays of the definitions that are one.
 pub fn recognize(nests: &mut Nests) {
-    let mut known: HashMap<ArrayId, Def> = HashMap::new();
+    let mut known: FxHashMap<ArrayId, Def> = FxHashMap::default();
     let mut defs = Vec::new();
     for def in std::mem::take(&mut nests.defs) {
         let def = Recognizer { nests, known: &known, new: &mut defs, def: &def }.recognized().unwrap_or(def);
@@ -79,7 +80,7 @@ struct Along {
 
 struct Recognizer<'a> {
     nests: &'a mut Nests,
-    known: &'a HashMap<ArrayId, Def>,
+    known: &'a FxHashMap<ArrayId, Def>,
     /// Where definitions of operands go.
     new: &'a mut Vec<Def>,
     def: &'a Def,

@@ -1,7 +1,8 @@
 //! What a term is made of: the symbols and variables it mentions, and whether it is
 //! about sizes only. Found once for each term.
 
-use std::collections::{BTreeSet, HashSet};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::machine::Machine;
@@ -34,7 +35,7 @@ impl Machine<'_> {
 /// Works through a list, since terms may be deep.
 fn collect(term: &Term) -> Deps {
     let mut deps = Deps::default();
-    let mut seen = HashSet::new();
+    let mut seen = FxHashSet::default();
     let mut open = vec![term];
     while let Some(term) = open.pop() {
         if seen.insert(term.address()) {

@@ -1,6 +1,6 @@
 //! The state of an evaluation: values in scope, limits used up, results kept.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -70,10 +70,10 @@ pub(super) struct Machine<'l> {
     pub loops: usize,
     pool: Arc<AtomicUsize>,
     /// By the address of the term, which the caller keeps alive.
-    pub memo: HashMap<usize, Memo>,
-    pub deps: HashMap<usize, Arc<Deps>>,
-    pub size_conditions: HashMap<usize, bool>,
-    pub literals: HashMap<usize, Value>,
+    pub memo: FxHashMap<usize, Memo>,
+    pub deps: FxHashMap<usize, Arc<Deps>>,
+    pub size_conditions: FxHashMap<usize, bool>,
+    pub literals: FxHashMap<usize, Value>,
 }
 
 /// How much was in scope, to return to after a failed attempt.
@@ -96,10 +96,10 @@ impl<'l> Machine<'l> {
             last_stamp: 0,
             loops: 0,
             pool: Arc::default(),
-            memo: HashMap::new(),
-            deps: HashMap::new(),
-            size_conditions: HashMap::new(),
-            literals: HashMap::new(),
+            memo: FxHashMap::default(),
+            deps: FxHashMap::default(),
+            size_conditions: FxHashMap::default(),
+            literals: FxHashMap::default(),
         };
         for (var, datum) in &env.vars {
             let value = machine.hold(datum)?;

@@ -30,7 +30,7 @@ mod update;
 
 pub use error::{EvalError, Frame, codes};
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::fmt;
 
 use crate::scalar::Domain;
@@ -118,8 +118,8 @@ impl fmt::Display for Datum {
 /// The values of a term's free symbols and variables.
 #[derive(Clone, Debug, Default)]
 pub struct Env {
-    pub sizes: HashMap<Sym, i64>,
-    pub vars: HashMap<Var, Datum>,
+    pub sizes: FxHashMap<Sym, i64>,
+    pub vars: FxHashMap<Var, Datum>,
 }
 
 impl Env {

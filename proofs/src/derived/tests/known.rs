@@ -20,7 +20,7 @@ use rtv_semantics::subst::Fresh;
 use rtv_semantics::tensor::Tensor;
 use rtv_semantics::term::{Lit, Term, Var};
 use rtv_semantics::types::Type;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::path::Path;
 
 /// Whether a value of a float or of another dtype is as is said.
@@ -64,9 +64,9 @@ fn known(term: &Term, function: &Function, leaves: &mut Leaves<'_>, sizes: &mut 
     });
     let given = inputs.enumerate().map(|(k, (var, ty))| {
         let input = Term::var(var.clone(), ty, Span::default());
-        (var, (Look::new(&function.facts, sizes, leaves).of(&input, HashMap::new()), k))
+        (var, (Look::new(&function.facts, sizes, leaves).of(&input, FxHashMap::default()), k))
     });
-    let given: HashMap<Var, (Known, usize)> = given.collect();
+    let given: FxHashMap<Var, (Known, usize)> = given.collect();
     Look::new(&function.facts, sizes, leaves).of(term, given)
 }
 
@@ -171,7 +171,7 @@ fn what_is_known_of_scalar_functions_is_true() {
     for _ in 0..20_000 {
         let depth = 1 + sampler.below(3) as u32;
         let term = drawn(&mut sampler, &functions, &x, depth);
-        let given = HashMap::from([(var.clone(), (Known::Elements(Elements::FINITE), 0))]);
+        let given = FxHashMap::from_iter([(var.clone(), (Known::Elements(Elements::FINITE), 0))]);
         let known = Look::new(&[], &mut sizes, &mut leaves).of(&term, given);
         defined += usize::from(known.is_defined());
         for input in [-3.0, -1.0, -0.5, 0.0, 0.25, 1.0, 2.0] {
