@@ -142,7 +142,7 @@ impl Ieee {
         if let Some(read) = self.reads.iter().find(|read| read.var == var && read.index == index) {
             return Ok(read.value);
         }
-        let value = self.q.constant(&format!("{var} {}", self.reads.len()), sort);
+        let value = self.q.fresh(&var.to_string(), sort);
         self.reads.push(Read { var, index, value });
         Ok(value)
     }

@@ -239,6 +239,14 @@ impl Query {
         self.apply(fun, Vec::new())
     }
 
+    /// A constant that is no other one, whatever the names are.
+    pub fn fresh(&mut self, name: &str, sort: Sort) -> Id {
+        let names = (self.decls.len()..).map(|number| format!("{name} {number}"));
+        let name =
+            names.into_iter().find(|name| !self.declares(name)).expect("invariant: numbers do not end");
+        self.constant(&name, sort)
+    }
+
     /// The constant of that name, if it was made before.
     pub(crate) fn find_constant(&self, name: &str) -> Option<Id> {
         let fun = self.by_name.get(name)?;

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use num_bigint::BigInt;
+use num_traits::One;
 use rtv_semantics::arith::Arith;
 use rtv_semantics::entail::{Cond, Entails};
 use rtv_semantics::guess::counterexample;
@@ -197,6 +198,19 @@ pub(crate) struct SizeTerms {
     pub(crate) syms: BTreeMap<Sym, Id>,
     atoms: FxHashMap<Atom, Id>,
     quotients: Vec<Quotient>,
+    /// Quotients that would be another one where a condition holds, if they were met.
+    awaited: Vec<(Atom, Id, Id)>,
+}
+
+/// The size as one atom.
+fn as_atom(size: &Size) -> Option<&Atom> {
+    match size.terms() {
+        [(factors, one)] if one.is_one() => match factors.as_slice() {
+            [(atom, 1)] => Some(atom),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// Quotients of which it is looked whether another one divides what they are.
@@ -258,7 +272,7 @@ impl SizeTerms {
             }
             Atom::Div(dividend, divisor) => {
                 let (a, d) = (self.size(q, dividend), self.size(q, divisor));
-                let quotient = q.constant(&format!("div {}", self.atoms.len()), Sort::Int);
+                let quotient = q.fresh("div", Sort::Int);
                 let (one, product) = (q.int(1), q.mul(d, quotient));
                 let (positive, low, next) = (q.le(one, d), q.le(product, a), q.add(product, d));
                 let high = q.lt(a, next);
@@ -266,6 +280,11 @@ impl SizeTerms {
                 let definition = q.implies(positive, inside);
                 q.assert(definition);
                 self.atoms.insert(atom.clone(), quotient);
+                for (_, outer, positive) in self.awaited.extract_if(.., |(whole, ..)| whole == atom) {
+                    let equal = q.eq(outer, quotient);
+                    let lemma = q.implies(positive, equal);
+                    q.assert(lemma);
+                }
                 let own = (dividend.clone(), divisor.clone(), quotient);
                 let known = self.quotients.clone();
                 self.quotients.push(own.clone());
@@ -280,19 +299,29 @@ impl SizeTerms {
         id
     }
 
-    /// Asserts that `(a - b d) // (m d) = (a // d - b) // m` at positive `d` and `m`, where the
+    /// Asserts that `(a - b d) // (m d)` is `(a // d - b) // m` at positive `d` and `m`, where the
     /// first quotient is `a // d` and the second divides so, and what that comes to times `d`: of
     /// products the solver knows little.
     fn nested(&mut self, q: &mut Query, (a, d, inner): &Quotient, (c, e, outer): &Quotient) {
         let (Some(m), Some(b)) = (e.exact_div(d), (a - c).exact_div(d)) else { return };
-        let rest = &Size::atom(Atom::Div(a.clone(), d.clone())) - &b;
-        let [quotient, d, m, minus_b] = [&rest.floor_div(&m), d, &m, &-&b].map(|size| self.size(q, size));
+        let whole = (&Size::atom(Atom::Div(a.clone(), d.clone())) - &b).floor_div(&m);
+        let [d, m, minus_b] = [d, &m, &-&b].map(|size| self.size(q, size));
         let (one, rest) = (q.int(1), q.add(*inner, minus_b));
         let positive = [q.le(one, d), q.le(one, m)];
-        let whole = q.mul(d, m);
-        let (least, most) = (q.mul(whole, *outer), q.mul(d, rest));
-        let inside = [q.eq(*outer, quotient), q.le(least, most)];
-        let (positive, inside) = (q.and(positive), q.and(inside));
+        let positive = q.and(positive);
+        let least = q.mul(m, *outer);
+        let next = q.add(least, m);
+        let (product, most) = (q.mul(d, least), q.mul(d, rest));
+        let mut inside = vec![q.le(least, rest), q.lt(rest, next), q.le(product, most)];
+        let quotients = || whole.terms().iter().flat_map(|(monomial, _)| monomial).map(|(atom, _)| atom);
+        match quotients().all(|atom| matches!(atom, Atom::Sym(_)) || self.atoms.contains_key(atom)) {
+            true => {
+                let quotient = self.size(q, &whole);
+                inside.push(q.eq(*outer, quotient));
+            }
+            false => self.awaited.extend(as_atom(&whole).map(|atom| (atom.clone(), *outer, positive))),
+        }
+        let inside = q.and(inside);
         let lemma = q.implies(positive, inside);
         q.assert(lemma);
     }

@@ -10,7 +10,7 @@
 //! that both sides share, so that no term is rewritten.
 
 use super::Check;
-use super::sizes::divisors;
+use super::text::divisors;
 use rtv_semantics::alpha::alpha_eq;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::entail::Cond;

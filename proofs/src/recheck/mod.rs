@@ -27,6 +27,7 @@ mod sizes;
 mod tame;
 #[cfg(test)]
 mod tests;
+mod text;
 mod trial;
 
 use crate::certificate::Shown;
@@ -40,8 +41,9 @@ use rtv_semantics::subst::{Fresh, Subst, children, free_syms};
 use rtv_semantics::term::{Declared, Form, Fun, Laws, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
 use rtv_smt::{Budget, Errors, Merge, Need, Proof, Rewrite, Rewriting, ValueGoal, ValueProver};
-pub use sizes::{Sizes, divisors};
+pub use sizes::Sizes;
 use std::sync::Arc;
+pub use text::divisors;
 pub use trial::tried;
 
 /// Steps of one goal; then it counts as not checked.

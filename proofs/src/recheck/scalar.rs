@@ -7,7 +7,7 @@
 
 use super::Check;
 use super::agree::{Names, always_defined, exchangeable};
-use super::sizes::{SizeText, applied, integer};
+use super::text::{SizeText, applied, integer};
 use num_bigint::BigInt;
 use num_traits::Zero;
 use rtv_semantics::dtype::{Category, DType};

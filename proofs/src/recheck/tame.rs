@@ -2,7 +2,7 @@
 //! structure. In mode real the elements of parameters are finite.
 
 use super::Check;
-use super::sizes::divisors;
+use super::text::divisors;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use rtv_semantics::dtype::DType;
