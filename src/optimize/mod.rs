@@ -16,8 +16,8 @@ use std::time::Duration;
 use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
-use rtv_semantics::alpha::alpha_eq;
-use rtv_semantics::derivation::operator_form;
+use rtv_semantics::alpha::{alpha_eq, apart_by_sizes};
+use rtv_semantics::derivation::{in_lets, operator_form};
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::subst::{Fresh, children};
 use rtv_semantics::term::{Form, Fun};
@@ -170,7 +170,7 @@ pub fn optimize(
     let wanted = wanted(function, request.upto);
     let mut left_out: Vec<(Arc<str>, String)> = Vec::new();
     loop {
-        let found = {
+        let mut found = {
             let mut giver = book.giver(&wanted);
             let mut rules = |present: &Present| {
                 // After so many attempts the program is left as it is.
@@ -190,9 +190,12 @@ pub fn optimize(
         match checker.derived(function, request.upto, &found.derivation, proved, None) {
             Ok(became) => {
                 // What is printed is what was derived, but with a `let` for each operation.
-                let mut fresh = Fresh::above([&found.body]);
-                if !alpha_eq(&operator_form(&found.body, &mut fresh).term, &became.term) {
-                    return Err(Failed::Written);
+                let mut fresh = Fresh::above([&found.body, &became.term]);
+                let written = operator_form(&found.body, &mut fresh).term;
+                if !alpha_eq(&written, &became.term) {
+                    // Rules are elaborated by guesses for the graph, and may write its sizes otherwise.
+                    apart_by_sizes(&written, &became.term).ok_or(Failed::Written)?;
+                    found.body = in_lets(&became.term, &mut fresh);
                 }
                 let Request { upto, samples, seed, .. } = *request;
                 let deadline = Deadline::after(Some(COMPARING));

@@ -202,6 +202,24 @@ fn a_printed_program_has_the_values_of_its_source() {
     }
 }
 
+/// Where an axis has one element, what is derived and what the graph holds say at which size it is read
+/// in two ways.
+#[test]
+fn what_was_derived_is_printed() {
+    let folder = Folder::new("optimize-derived");
+    let text = "rtl 1.0
+fn f(v0: i64[8, 1, 1], v1: i64[1, 17]) -> f32[8, 1, 17] {
+  let v2 = v0 @ v1
+  return v2 / v2
+}
+";
+    folder.file("p.rtl", text);
+    let run = folder.run(&["opt", "p.rtl", "f", "--upto", "real", "--certificate", "f.cert"]);
+    assert!(run.code == Some(0) && run.out.contains("the derivation was checked"), "{}{}", run.out, run.err);
+    let verified = folder.run(&["verify-cert", "f.cert"]);
+    assert_eq!(verified.code, Some(0), "{}{}", verified.out, verified.err);
+}
+
 /// Each doubles what is shared: as a tree it is out of reach.
 #[test]
 fn shared_values_are_looked_at_once() {
