@@ -241,9 +241,8 @@ impl Query {
 
     /// A constant that is no other one, whatever the names are.
     pub fn fresh(&mut self, name: &str, sort: Sort) -> Id {
-        let names = (self.decls.len()..).map(|number| format!("{name} {number}"));
-        let name =
-            names.into_iter().find(|name| !self.declares(name)).expect("invariant: numbers do not end");
+        let mut names = (self.decls.len()..).map(|number| format!("{name} {number}"));
+        let name = names.find(|name| !self.declares(name)).expect("invariant: numbers do not end");
         self.constant(&name, sort)
     }
 

@@ -192,6 +192,12 @@ fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
     }
 }
 
+/// Quotients of which it is looked whether another one divides what they are.
+const MAX_TOGETHER: usize = 8;
+
+/// What is divided, by what, and the constant.
+type Quotient = (Size, Size, Id);
+
 /// Sizes as integer terms of one query; each symbol and each division is one constant.
 #[derive(Default)]
 pub(crate) struct SizeTerms {
@@ -201,23 +207,6 @@ pub(crate) struct SizeTerms {
     /// Quotients that would be another one where a condition holds, if they were met.
     awaited: Vec<(Atom, Id, Id)>,
 }
-
-/// The size as one atom.
-fn as_atom(size: &Size) -> Option<&Atom> {
-    match size.terms() {
-        [(factors, one)] if one.is_one() => match factors.as_slice() {
-            [(atom, 1)] => Some(atom),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Quotients of which it is looked whether another one divides what they are.
-const MAX_TOGETHER: usize = 8;
-
-/// What is divided, by what, and the constant.
-type Quotient = (Size, Size, Id);
 
 impl SizeTerms {
     pub(crate) fn size(&mut self, q: &mut Query, size: &Size) -> Id {
@@ -313,8 +302,8 @@ impl SizeTerms {
         let next = q.add(least, m);
         let (product, most) = (q.mul(d, least), q.mul(d, rest));
         let mut inside = vec![q.le(least, rest), q.lt(rest, next), q.le(product, most)];
-        let quotients = || whole.terms().iter().flat_map(|(monomial, _)| monomial).map(|(atom, _)| atom);
-        match quotients().all(|atom| matches!(atom, Atom::Sym(_)) || self.atoms.contains_key(atom)) {
+        let mut atoms = whole.terms().iter().flat_map(|(monomial, _)| monomial).map(|(atom, _)| atom);
+        match atoms.all(|atom| matches!(atom, Atom::Sym(_)) || self.atoms.contains_key(atom)) {
             true => {
                 let quotient = self.size(q, &whole);
                 inside.push(q.eq(*outer, quotient));
@@ -381,6 +370,17 @@ impl SizeTerms {
             }
         }
         q.and(parts)
+    }
+}
+
+/// The size as one atom.
+fn as_atom(size: &Size) -> Option<&Atom> {
+    match size.terms() {
+        [(factors, one)] if one.is_one() => match factors.as_slice() {
+            [(atom, 1)] => Some(atom),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

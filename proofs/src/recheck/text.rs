@@ -9,6 +9,12 @@ use rtv_semantics::entail::Cond;
 use rtv_semantics::size::{Atom, Size, Sym};
 use std::collections::BTreeMap;
 
+/// Quotients of which it is looked whether another one divides what they are.
+const MAX_TOGETHER: usize = 8;
+
+/// What is divided and by what, with the name of the quotient.
+type Quotient = ((Size, Size), String);
+
 /// Sizes as integer terms of one text.
 #[derive(Default)]
 pub struct SizeText {
@@ -16,17 +22,6 @@ pub struct SizeText {
     quotients: Vec<Quotient>,
     lines: Vec<String>,
 }
-
-/// `m` and `b` of two quotients `a // d` and `(a - b d) // (m d)`.
-fn parts(((a, d), _): &Quotient, ((c, e), _): &Quotient) -> Option<(Size, Size)> {
-    Some((e.exact_div(d)?, (a - c).exact_div(d)?))
-}
-
-/// Quotients of which it is looked whether another one divides what they are.
-const MAX_TOGETHER: usize = 8;
-
-/// What is divided and by what, with the name of the quotient.
-type Quotient = ((Size, Size), String);
 
 impl SizeText {
     /// Declarations and definitions so far.
@@ -160,6 +155,11 @@ impl SizeText {
         }
         applied("and", parts)
     }
+}
+
+/// `m` and `b` of two quotients `a // d` and `(a - b d) // (m d)`.
+fn parts(((a, d), _): &Quotient, ((c, e), _): &Quotient) -> Option<(Size, Size)> {
+    Some((e.exact_div(d)?, (a - c).exact_div(d)?))
 }
 
 /// What the size divides by, also inside.
