@@ -215,7 +215,7 @@ impl Lower<'_> {
                 (Type::Tuple(_), Some(list)) => self.tensors(&list, span).into_iter().collect(),
                 _ => t.as_size().and_then(|s| s.as_i64()).map(|k| given(Given::Int(k))).unwrap_or_default(),
             },
-            Value::Size(s) => s.as_i64().map(|k| given(Given::Int(k))).unwrap_or_default(),
+            Value::Size(s, _) => s.as_i64().map(|k| given(Given::Int(k))).unwrap_or_default(),
             Value::Float(t) => match float_text(t) {
                 Some(text) => given(Given::Float(text)),
                 None => vec![Reading::Number(t.clone())],
@@ -243,7 +243,7 @@ impl Lower<'_> {
         let ints: Option<Vec<i64>> = list
             .iter()
             .map(|v| match v {
-                Value::Size(s) => s.as_i64(),
+                Value::Size(s, _) => s.as_i64(),
                 _ => None,
             })
             .collect();

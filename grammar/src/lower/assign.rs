@@ -1,6 +1,6 @@
 //! Giving a surface value the type that its place asks for.
 
-use super::value::Value;
+use super::value::{Origin, Value};
 use super::{Lower, Result, Stop, fail};
 use num_traits::Signed;
 use rtv_semantics::diag::Span;
@@ -18,21 +18,23 @@ pub(super) enum Class {
 }
 
 impl Lower<'_> {
-    /// A number or scalar as a rank-0 term of exactly this dtype. An integer that is computed and
-    /// leaves 64 bits keeps its low ones, as it does where it is not known yet; one that is
-    /// written is an error where it is evaluated.
+    /// A number or scalar as a rank-0 term of exactly this dtype. An integer that is computed keeps
+    /// the low bits that the dtype holds, be it known or not; one that is written and that the
+    /// dtype does not hold is an error where it is evaluated.
     pub(super) fn scalar_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
             Value::Term(t) if t.is_scalar() => Ok(Term::cast(dtype, t.clone(), t.span())),
-            Value::Size(s) if self.is_many(s) => {
+            Value::Size(s, _) if self.is_many(s) => {
                 self.one_axis(s, span)?;
                 Err(Stop::Poisoned)
             }
-            Value::Size(s) if self.mentions_data(s) => Ok(Term::cast(dtype, self.size_term(s, span), span)),
-            Value::Size(s) if s.as_i64().is_none() && !self.is_written(span) => {
-                self.computed_as(value, dtype, span)
+            Value::Size(s, _) if self.mentions_data(s) => {
+                Ok(Term::cast(dtype, self.size_term(s, span), span))
             }
-            Value::Size(s) => Ok(integer_literal(s, dtype, span)),
+            Value::Size(s, Origin::Computed) if !is_held(s, dtype) => {
+                Ok(Term::cast(dtype, Term::size(s.clone(), span), span))
+            }
+            Value::Size(s, _) => Ok(integer_literal(s, dtype, span)),
             Value::Bool(b) => Ok(Term::cast(dtype, Term::bool(*b, span), span)),
             Value::Float(t) => Ok(number_as(t, dtype)),
             Value::Poison => Err(Stop::Poisoned),
@@ -40,38 +42,13 @@ impl Lower<'_> {
         }
     }
 
-    /// As [`Self::scalar_as`], a Python integer wrapping to the dtype as PyTorch's
-    /// arithmetic does; construction refuses it instead.
+    /// As [`Self::scalar_as`], of a number that takes part in arithmetic: it wraps to the dtype as
+    /// PyTorch's does, wherever it is written.
     pub(super) fn number_wrapped(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
-        if let Value::Size(s) = value
-            && let Some((low, high)) = dtype.int_range()
-            && let Some(k) = s.as_i64()
-            && dtype.is_int()
-            && !(low..=high).contains(&k)
-        {
-            let wide = Term::lit(Lit::Int(k.into()), DType::I64, span);
-            return Ok(Term::cast(dtype, wide, span));
-        }
-        self.computed_as(value, dtype, span)
-    }
-
-    /// As [`Self::scalar_as`], of a number that takes part in arithmetic, wherever it is written.
-    fn computed_as(&self, value: &Value, dtype: DType, span: Span) -> Result<Term> {
         match value {
-            Value::Size(s) if dtype.is_int() && s.as_const().is_some() && s.as_i64().is_none() => {
-                Ok(Term::cast(dtype, Term::size(s.clone(), span), span))
-            }
-            Value::Size(s) if !self.is_many(s) && !self.mentions_data(s) => {
-                Ok(integer_literal(s, dtype, span))
-            }
+            Value::Size(s, Origin::Written) => self.scalar_as(&Value::size(s.clone()), dtype, span),
             other => self.scalar_as(other, dtype, span),
         }
-    }
-
-    /// Whether an integer that 64 bits do not hold is written at this place.
-    fn is_written(&self, span: Span) -> bool {
-        let within = |token: &Span| token.file == span.file && span.lo <= token.lo && token.hi <= span.hi;
-        self.too_large.iter().any(within)
     }
 
     /// A tensor out of a value, a literal taking the dtype PyTorch would give it.
@@ -90,7 +67,7 @@ impl Lower<'_> {
     pub(super) fn natural_dtype(&self, value: &Value, span: Span) -> Result<DType> {
         match value {
             Value::Term(t) if t.tensor_type().is_some() => Ok(t.dtype()),
-            Value::Size(_) => Ok(DType::I64),
+            Value::Size(_, _) => Ok(DType::I64),
             Value::Term(t) if *t.ty() == Type::Size => Ok(DType::I64),
             Value::Bool(_) => Ok(DType::Bool),
             Value::Float(_) => Ok(DType::F32),
@@ -113,7 +90,7 @@ impl Lower<'_> {
                 Ok(literal_tensor(self, shape, leaves, dtype, span))
             }
             Value::Tuple(e) => {
-                let list = Value::List(e.items.iter().cloned().map(Value::Size).collect());
+                let list = Value::List(e.items.iter().cloned().map(Value::size).collect());
                 self.tensor_as(&list, dtype, span)
             }
             other => self.scalar_as(other, dtype, span),
@@ -199,6 +176,15 @@ impl Lower<'_> {
         matches!(value, Value::Term(t) if t.tensor_type().is_some_and(|t| {
             !t.shape.is_empty() && t.shape.iter().all(|n| self.is_many(n))
         }))
+    }
+}
+
+/// Whether an integer, where it is known, is a value of the dtype; of a float one each is.
+fn is_held(size: &Size, dtype: DType) -> bool {
+    let range = dtype.int_range().filter(|_| dtype.is_int());
+    match (size.as_const(), range) {
+        (Some(k), Some((low, high))) => (low.into()..=high.into()).contains(&k),
+        _ => true,
     }
 }
 

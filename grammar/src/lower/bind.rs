@@ -53,7 +53,7 @@ impl Lower<'_> {
                 let value = if named_none { &Value::All } else { value };
                 let is_size = kind == ParamKind::Size;
                 let value = self.static_argument(kind, value, *at, param)?;
-                if let (true, Value::Size(size)) = (is_size, &value) {
+                if let (true, Value::Size(size, _)) = (is_size, &value) {
                     bound.conditions.push((Cond::non_neg(size.clone()), *at));
                 }
                 bound.statics.push((param.name.name.as_str().into(), static_text(&value)));
@@ -123,21 +123,23 @@ impl Lower<'_> {
             return if optional || kind == ParamKind::Axes { Ok(Value::None) } else { wrong("a value") };
         }
         match (kind, value) {
-            (ParamKind::Size, Value::Size(s)) if self.decide(&Cond::non_neg(s.clone())) == Some(false) => {
+            (ParamKind::Size, Value::Size(s, _)) if self.decide(&Cond::non_neg(s.clone())) == Some(false) => {
                 fail(203, at, format!("`{}` is a size and cannot be `{s}`", name.name))
             }
-            (ParamKind::Size | ParamKind::Int | ParamKind::Axis, Value::Size(_)) => Ok(value.clone()),
+            (ParamKind::Size | ParamKind::Int | ParamKind::Axis, Value::Size(s, _)) => {
+                Ok(Value::size(s.clone()))
+            }
             (ParamKind::Size | ParamKind::Int | ParamKind::Axis, Value::Bool(b)) => {
-                Ok(Value::Size(Size::from(*b as i64)))
+                Ok(Value::size(Size::from(*b as i64)))
             }
             (ParamKind::Bool, Value::Bool(_))
             | (ParamKind::Str, Value::Str(_))
             | (ParamKind::DType, Value::DType(_)) => Ok(value.clone()),
-            (ParamKind::Axes, Value::All | Value::Size(_) | Value::List(_) | Value::Tuple(_)) => {
+            (ParamKind::Axes, Value::All | Value::Size(_, _) | Value::List(_) | Value::Tuple(_)) => {
                 self.axes(value, at)?;
                 Ok(value.clone())
             }
-            (ParamKind::Sizes, Value::Size(_) | Value::List(_) | Value::Tuple(_)) => {
+            (ParamKind::Sizes, Value::Size(_, _) | Value::List(_) | Value::Tuple(_)) => {
                 Ok(Value::Tuple(self.extents(value, at)?))
             }
             (ParamKind::Size, _) => wrong("a size"),
@@ -243,7 +245,7 @@ impl Lower<'_> {
     fn operand(&mut self, value: &Value, dtype: DType, fixed: bool, at: Span) -> Result<Term> {
         let term = match value {
             Value::Term(t) if t.tensor_type().is_some() => t.clone(),
-            number @ Value::Size(_) => self.number_wrapped(number, dtype, at)?,
+            number @ Value::Size(_, _) => self.number_wrapped(number, dtype, at)?,
             other => self.tensor_as(other, dtype, at)?,
         };
         let natural = self.natural_dtype(value, at)?;
@@ -380,7 +382,7 @@ impl Lower<'_> {
                 continue;
             }
             let nothing = match kind {
-                GenericKind::Size => Value::Size(Size::zero()),
+                GenericKind::Size => Value::size(Size::zero()),
                 GenericKind::Rank => Value::Tuple(Extents::shape(Vec::new())),
                 GenericKind::DType(class) => match class.members().last() {
                     Some(dtype) => Value::DType(*dtype),
@@ -425,7 +427,7 @@ fn with_trailing_list(def: &ast::Def, args: &Arguments) -> Arguments {
     if args.positional.len() <= def.params.len() || !def.params.last().is_some_and(takes_list) {
         return args;
     }
-    if args.positional[at..].iter().all(|(v, _)| matches!(v, Value::Size(_))) {
+    if args.positional[at..].iter().all(|(v, _)| matches!(v, Value::Size(_, _))) {
         let trailing: Vec<(Value, Span)> = args.positional.drain(at..).collect();
         let span = trailing[0].1.to(trailing[trailing.len() - 1].1);
         args.positional.push((Value::List(trailing.into_iter().map(|(v, _)| v).collect()), span));
@@ -462,7 +464,7 @@ fn elem_name(ty: &ast::Type) -> Option<&String> {
 /// A static argument as the surface writes it.
 fn static_text(value: &Value) -> String {
     match value {
-        Value::Size(s) => s.to_string(),
+        Value::Size(s, _) => s.to_string(),
         Value::Bool(b) => b.to_string(),
         Value::Str(s) => format!("{s:?}"),
         Value::DType(d) => d.to_string(),

@@ -274,7 +274,7 @@ impl Lower<'_> {
                 let terms = parts.into_iter().map(|v| self.result_term(v, None, span));
                 Term::tuple(terms.collect::<Result<_>>()?, span)
             }
-            (Value::Size(s), Some(Type::Size)) => Term::size(s, span),
+            (Value::Size(s, _), Some(Type::Size)) => Term::size(s, span),
             (Value::Term(t), _) => t,
             (value, Some(Type::Tensor(t))) => self.tensor_as(&value, t.dtype, span)?,
             (value, _) => self.tensor(&value, span)?,

@@ -28,7 +28,7 @@ impl Lower<'_> {
                 }
                 Value::Tuple(tuple) => {
                     tuple.items.iter().try_for_each(|n| self.one_axis(n, span))?;
-                    let items = tuple.items.into_iter().map(Value::Size).collect();
+                    let items = tuple.items.into_iter().map(Value::size).collect();
                     return self.over_list(&name.name, items, body);
                 }
                 _ => {}
@@ -96,7 +96,7 @@ impl Lower<'_> {
                     let value = self.expr(bound)?;
                     let extent = self.integer(&value, bound.span)?;
                     let sym = self.bound_index(&name.name, &extent, &mut core);
-                    self.bind(&name.name, Value::Size(Size::sym(&sym)));
+                    self.bind(&name.name, Value::size(Size::sym(&sym)));
                 }
                 AstBinder::Range { name, from, to } => {
                     let (from_value, to_value) = (self.expr(from)?, self.expr(to)?);
@@ -104,7 +104,7 @@ impl Lower<'_> {
                     let length = &self.integer(&to_value, to.span)? - &from_size;
                     let extent = self.greater(&length, &Size::zero());
                     let sym = self.bound_index(&name.name, &extent, &mut core);
-                    self.bind(&name.name, Value::Size(&Size::sym(&sym) + &from_size));
+                    self.bind(&name.name, Value::size(&Size::sym(&sym) + &from_size));
                 }
                 AstBinder::Splat { name, over } => {
                     let extents = self.splat(over)?;
@@ -203,7 +203,7 @@ impl Lower<'_> {
                         return Ok(None);
                     }
                     match self.expr(expr)? {
-                        Value::Size(s) => index.push(self.size_term(&s, expr.span)),
+                        Value::Size(s, _) => index.push(self.size_term(&s, expr.span)),
                         Value::Term(t) if t.is_scalar() && is_index(t.ty()) => index.push(t),
                         Value::Poison => return Err(Stop::Poisoned),
                         _ => return Ok(None),

@@ -25,13 +25,7 @@ impl Lower<'_> {
         match &expr.kind {
             ExprKind::Name(name) => self.name(name, span),
             ExprKind::DType(dtype) => Ok(Value::DType(*dtype)),
-            ExprKind::Int(value) => {
-                let value = integer_value(value);
-                if matches!(&value, Value::Size(s) if s.as_i64().is_none()) {
-                    self.too_large.push(span);
-                }
-                Ok(value)
-            }
+            ExprKind::Int(value) => Ok(integer_value(value)),
             ExprKind::Float(text) => {
                 Ok(Value::Float(Term::lit(Lit::Decimal(text.as_str().into()), DType::F64, span)))
             }
@@ -85,7 +79,7 @@ impl Lower<'_> {
         for element in elements {
             match element {
                 Element::Expr(expr) => values.push(self.expr(expr)?),
-                Element::Splat(splat) => values.extend(self.splat(splat)?.items.into_iter().map(Value::Size)),
+                Element::Splat(splat) => values.extend(self.splat(splat)?.items.into_iter().map(Value::size)),
             }
         }
         Ok(Value::List(values))
@@ -161,7 +155,7 @@ impl Lower<'_> {
         span: Span,
     ) -> Result<Value> {
         let dtype = wanted.and_then(Type::as_tensor).map(|t| t.dtype);
-        if matches!((&a, &b), (Value::Size(_), Value::Size(_)))
+        if matches!((&a, &b), (Value::Size(_, _), Value::Size(_, _)))
             && dtype.is_none()
             && self.frame.comprehensions == 0
         {
@@ -211,7 +205,7 @@ impl Lower<'_> {
                 let swapped = if name.name == "T" { "t" } else { "transpose" };
                 let mut args = vec![value.clone()];
                 if name.name == "mT" {
-                    args.extend([Value::Size(Size::from(-2)), Value::Size(Size::from(-1))]);
+                    args.extend([Value::size(Size::from(-2)), Value::size(Size::from(-1))]);
                 }
                 self.call_operator(swapped, args, span)
             }
@@ -235,7 +229,7 @@ impl Lower<'_> {
             Value::Tuple(tuple) => {
                 let axis = self.static_index(items, span)?;
                 match self.position(axis, &tuple.items, 0, span)? {
-                    Some(k) => Ok(Value::Size(tuple.items[k].clone())),
+                    Some(k) => Ok(Value::size(tuple.items[k].clone())),
                     None => fail(208, span, "a scalar has no axes"),
                 }
             }
@@ -288,7 +282,7 @@ impl Lower<'_> {
 
     fn static_index(&mut self, items: &[ast::IndexItem], span: Span) -> Result<i64> {
         if let [ast::IndexItem::Expr(expr)] = items
-            && let Value::Size(s) = self.expr(expr)?
+            && let Value::Size(s, _) = self.expr(expr)?
             && let Some(k) = s.as_i64()
         {
             return Ok(k);
@@ -338,13 +332,13 @@ impl Lower<'_> {
         if let (Value::Term(t), "size") = (&value, name.name.as_str()) {
             let shape = Extents::shape(t.tensor_type().map(|t| t.shape.clone()).unwrap_or_default());
             let items = self.arguments(args)?;
-            let Some((Value::Size(axis), at)) = items.positional.first() else {
+            let Some((Value::Size(axis, _), at)) = items.positional.first() else {
                 return Ok(Value::Tuple(shape));
             };
             let axis =
                 axis.as_i64().map_or_else(|| fail(206, *at, "this axis must be a known integer"), Ok)?;
             return match self.position(axis, &shape.items, 0, *at)? {
-                Some(k) => Ok(Value::Size(shape.items[k].clone())),
+                Some(k) => Ok(Value::size(shape.items[k].clone())),
                 None => fail(208, *at, "a scalar has no axes"),
             };
         }
@@ -417,9 +411,9 @@ impl Lower<'_> {
                 Some(Value::DType(dtype_function(&name.name, &dtypes.collect::<Result<Vec<_>>>()?, span)?))
             }
             // A static list of integers, for `[.. for k in range(n)]`.
-            ("range", [Value::Size(n)]) => match n.as_i64() {
+            ("range", [Value::Size(n, _)]) => match n.as_i64() {
                 Some(n @ 0..=MAX_RANGE) => {
-                    Some(Value::List((0..n).map(|k| Value::Size(Size::from(k))).collect()))
+                    Some(Value::List((0..n).map(|k| Value::size(Size::from(k))).collect()))
                 }
                 Some(n) if n > MAX_RANGE => {
                     return fail(705, span, format!("`range` of more than {MAX_RANGE} entries"));
@@ -433,11 +427,11 @@ impl Lower<'_> {
             },
             ("len", [Value::List(list)]) => {
                 list.iter().try_for_each(|v| self.listed_once(v, span))?;
-                Some(Value::Size(Size::from(list.len() as i64)))
+                Some(Value::size(Size::from(list.len() as i64)))
             }
             ("len", [Value::Tuple(e)]) => {
                 self.known_rank(e, span)?;
-                Some(Value::Size(Size::from(e.items.len() as i64)))
+                Some(Value::size(Size::from(e.items.len() as i64)))
             }
             ("min" | "max" | "minimum" | "maximum", [a, b])
                 if matches!(a, Value::Tuple(_)) || matches!(b, Value::Tuple(_)) =>
@@ -452,7 +446,7 @@ impl Lower<'_> {
         let index = [a, b].iter().any(|v| matches!(v, Value::Tuple(e) if e.index));
         let list = |l: &Self, v: &Value, n: usize| -> Result<Vec<Size>> {
             match v {
-                Value::Size(s) => Ok(vec![s.clone(); n]),
+                Value::Size(s, _) => Ok(vec![s.clone(); n]),
                 other => Ok(l.extents(other, span)?.items),
             }
         };
@@ -460,7 +454,7 @@ impl Lower<'_> {
             (Value::Tuple(e), _) | (_, Value::Tuple(e)) => e.items.len(),
             _ => 0,
         };
-        let tuples = ![a, b].iter().any(|v| matches!(v, Value::Size(_)));
+        let tuples = ![a, b].iter().any(|v| matches!(v, Value::Size(_, _)));
         let (a, b) = (list(self, a, count)?, list(self, b, count)?);
         self.same_length(&a, &b, span)?;
         if tuples {
@@ -479,7 +473,7 @@ impl Lower<'_> {
     /// An entry of a list that is counted must be one entry.
     pub(super) fn listed_once(&self, value: &Value, span: Span) -> Result<()> {
         match value {
-            Value::Size(s) => self.one_axis(s, span),
+            Value::Size(s, _) => self.one_axis(s, span),
             _ => Ok(()),
         }
     }
@@ -505,14 +499,8 @@ impl Lower<'_> {
         let ([(value, at)], []) = (&arguments.positional[..], &arguments.named[..]) else {
             return fail(105, span, format!("`{to}(..)` converts one value"));
         };
-        let written = match args {
-            Args::List(list) => list.first().is_some_and(|arg| is_literal(&arg.value)),
-            Args::Generator { .. } => false,
-        };
         let term = match value {
             Value::Term(t) if t.tensor_type().is_some() => t.clone(),
-            // A computed size wraps as any integer does; a literal must be a value.
-            size @ Value::Size(_) if !written => self.number_wrapped(size, to, *at)?,
             other => self.tensor_as(other, to, *at)?,
         };
         Ok(Value::Term(self.convert(term, to)?))
@@ -536,15 +524,6 @@ pub(super) fn no_condition(found: &Value, span: Span) -> Stop {
 
 /// Entries of a static `range`.
 const MAX_RANGE: i64 = 4096;
-
-/// Whether a number is written as such, not computed.
-pub(super) fn is_literal(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Int(_) => true,
-        ExprKind::Unary { arg, .. } => is_literal(arg),
-        _ => false,
-    }
-}
 
 /// Whether a list holds numbers only, at any depth.
 fn is_tensor_literal(list: &[Value]) -> bool {

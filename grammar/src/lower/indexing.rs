@@ -99,7 +99,7 @@ impl Lower<'_> {
             match item {
                 IndexItem::Splat(splat) => {
                     let tuple = self.splat(splat)?;
-                    plain.extend(tuple.items.into_iter().map(|s| Item::Value(Value::Size(s), splat.span)));
+                    plain.extend(tuple.items.into_iter().map(|s| Item::Value(Value::size(s), splat.span)));
                 }
                 IndexItem::Expr(expr) => plain.push(Item::Value(self.expr(expr)?, expr.span)),
                 IndexItem::Ellipsis(at) => plain.push(Item::Ellipsis(*at)),
@@ -158,7 +158,7 @@ impl Lower<'_> {
         };
         self.not_a_group(extent, at)?;
         match value {
-            Value::Size(s) => Ok(Step::Pick(if self.negative(&s, at)? { &s + extent } else { s })),
+            Value::Size(s, _) => Ok(Step::Pick(if self.negative(&s, at)? { &s + extent } else { s })),
             Value::Term(t) if t.tensor_type().is_some_and(|t| t.dtype.is_int()) => {
                 Ok(if t.shape().is_empty() { Step::PickData(t) } else { Step::Gather(t) })
             }

@@ -327,7 +327,7 @@ impl<'a> Lower<'a> {
             ast::Generic::Size(name) => {
                 let sym = self.fresh_sym(SymKind::Size, &name.name);
                 declared.syms.push(sym.clone());
-                self.bind(&name.name, Value::Size(Size::sym(&sym)));
+                self.bind(&name.name, Value::size(Size::sym(&sym)));
             }
             ast::Generic::Rank(name) => {
                 let syms: Vec<Sym> = match choice.ranks {
@@ -363,12 +363,12 @@ impl<'a> Lower<'a> {
         // A generic of the same name is this parameter: `fn f[H](x: .., H: size)`.
         let generic = kinds.get(&param.name.name) == Some(&GenericKind::Size);
         let sym = match self.lookup(&param.name.name) {
-            Some(Value::Size(s)) if generic && s.as_sym().is_some() => {
+            Some(Value::Size(s, _)) if generic && s.as_sym().is_some() => {
                 s.as_sym().cloned().expect("invariant: just seen")
             }
             _ => self.fresh_sym(kind, &param.name.name),
         };
-        self.bind(&param.name.name, Value::Size(Size::sym(&sym)));
+        self.bind(&param.name.name, Value::size(Size::sym(&sym)));
         if !declared.syms.contains(&sym) {
             declared.syms.push(sym.clone());
         }

@@ -92,8 +92,6 @@ pub struct Lower<'a> {
     /// Calls unfolded for the current item.
     instances: u32,
     groups: group::Groups,
-    /// Where integers are written that 64 bits do not hold.
-    too_large: Vec<Span>,
     /// Integer scalars that stand as entries of index tuples.
     data: BTreeMap<Sym, Term>,
     /// The monoids that were met, at a dtype.
@@ -126,7 +124,6 @@ impl<'a> Lower<'a> {
             depth: 0,
             instances: 0,
             groups: group::Groups::default(),
-            too_large: Vec::new(),
             data: BTreeMap::new(),
             monoids: BTreeMap::new(),
             laws: BTreeSet::new(),

@@ -82,8 +82,8 @@ impl Lower<'_> {
     pub(super) fn unary(&mut self, op: UnaryOp, arg: Value, span: Span) -> Result<Value> {
         match (op, &arg) {
             (_, Value::Poison) => Err(Stop::Poisoned),
-            (UnaryOp::Neg, Value::Size(s)) => Ok(Value::Size(-s)),
-            (UnaryOp::Neg, Value::Bool(b)) => Ok(Value::Size(Size::from(-(*b as i64)))),
+            (UnaryOp::Neg, Value::Size(s, origin)) => Ok(Value::Size(-s, *origin)),
+            (UnaryOp::Neg, Value::Bool(b)) => Ok(Value::size(Size::from(-(*b as i64)))),
             (UnaryOp::Neg, Value::Float(t)) => Ok(Value::Float(match negated_literal(t) {
                 Some(literal) => literal,
                 None => Term::scalar(Scalar::Neg, vec![t.clone()], span),
@@ -147,8 +147,8 @@ impl Lower<'_> {
             {
                 Some(Value::Bool(true))
             }
-            (_, Value::Size(a), Value::Size(b)) => Some(self.size_binary(op, a, b, span)?),
-            (_, Value::Size(a), Value::Bool(b)) if !matches!(op, BinaryOp::And | BinaryOp::Or) => {
+            (_, Value::Size(a, _), Value::Size(b, _)) => Some(self.size_binary(op, a, b, span)?),
+            (_, Value::Size(a, _), Value::Bool(b)) if !matches!(op, BinaryOp::And | BinaryOp::Or) => {
                 Some(self.size_binary(op, a, &Size::from(*b as i64), span)?)
             }
             (_, Value::Tuple(_), _) | (_, _, Value::Tuple(_)) => self.tuple_binary(op, lhs, rhs, span)?,
@@ -167,7 +167,7 @@ impl Lower<'_> {
             (Value::List(a), other) | (other, Value::List(a)) if a.is_empty() => match other {
                 Value::List(b) => Some(b.is_empty()),
                 Value::Tuple(b) => Some(b.items.is_empty()),
-                Value::Size(_) => Some(false),
+                Value::Size(_, _) => Some(false),
                 _ => None,
             },
             (Value::Tuple(_), Value::List(_)) | (Value::List(_), Value::Tuple(_)) => {
@@ -213,7 +213,7 @@ impl Lower<'_> {
             BinaryOp::And | BinaryOp::Or | BinaryOp::MatMul => {
                 return fail(201, span, "this operator does not apply to integers");
             }
-            _ => return Ok(Value::Size(self.size_arithmetic(op, a, b, span)?)),
+            _ => return Ok(Value::size(self.size_arithmetic(op, a, b, span)?)),
         };
         self.condition(cond, span)
     }
@@ -258,15 +258,15 @@ impl Lower<'_> {
 
     /// `a / b` of Python integers: a float number.
     fn quotient_of_numbers(&mut self, a: &Size, b: &Size, span: Span) -> Result<Value> {
-        let number = |s: &Size| self.scalar_as(&Value::Size(s.clone()), DType::F64, span);
+        let number = |s: &Size| self.scalar_as(&Value::size(s.clone()), DType::F64, span);
         let (a, b) = (number(a)?, number(b)?);
         Ok(Value::Float(Term::scalar(Scalar::Div, vec![a, b], span)))
     }
 
     fn tuple_binary(&mut self, op: BinaryOp, lhs: &Value, rhs: &Value, span: Span) -> Result<Option<Value>> {
         let (a, b) = match (lhs, rhs) {
-            (Value::Tuple(a), Value::Size(s)) => (a.items.clone(), vec![s.clone(); a.items.len()]),
-            (Value::Size(s), Value::Tuple(b)) => (vec![s.clone(); b.items.len()], b.items.clone()),
+            (Value::Tuple(a), Value::Size(s, _)) => (a.items.clone(), vec![s.clone(); a.items.len()]),
+            (Value::Size(s, _), Value::Tuple(b)) => (vec![s.clone(); b.items.len()], b.items.clone()),
             _ => {
                 let (a, b) = (self.extents(lhs, span)?.items, self.extents(rhs, span)?.items);
                 a.iter().zip(&b).try_for_each(|(x, y)| self.as_many(x, y, span))?;
@@ -301,8 +301,8 @@ impl Lower<'_> {
             return Ok(value);
         }
         let operands = args.iter().map(|v| self.promotion(v, span)).collect::<Result<Vec<_>>>()?;
-        let numbers = args.iter().all(|v| matches!(v, Value::Float(_) | Value::Size(_)));
-        let whole = args.iter().all(|v| matches!(v, Value::Size(_)));
+        let numbers = args.iter().all(|v| matches!(v, Value::Float(_) | Value::Size(_, _)));
+        let whole = args.iter().all(|v| matches!(v, Value::Size(_, _)));
         // Python's own arithmetic: integers stay integers where the function has them.
         let mut dtype = if whole && fun.result(&vec![DType::I64; args.len()]).is_ok() {
             DType::I64
@@ -325,12 +325,14 @@ impl Lower<'_> {
     /// Scalar functions of sizes stay sizes.
     fn static_function(&mut self, fun: Scalar, args: &[Value], span: Span) -> Result<Option<Value>> {
         Ok(match (fun, args) {
-            (Scalar::Minimum, [Value::Size(a), Value::Size(b)]) => Some(Value::Size(self.lesser(a, b))),
-            (Scalar::Maximum, [Value::Size(a), Value::Size(b)]) => Some(Value::Size(self.greater(a, b))),
-            (Scalar::Neg, [Value::Size(a)]) => Some(Value::Size(-a)),
-            (Scalar::Abs, [Value::Size(a)]) => Some(Value::Size(self.greater(a, &-a))),
-            (Scalar::Isnan | Scalar::Isinf, [Value::Size(_) | Value::Bool(_)]) => Some(Value::Bool(false)),
-            (_, [Value::Size(a), Value::Size(b)]) => match infix(fun) {
+            (Scalar::Minimum, [Value::Size(a, _), Value::Size(b, _)]) => Some(Value::size(self.lesser(a, b))),
+            (Scalar::Maximum, [Value::Size(a, _), Value::Size(b, _)]) => {
+                Some(Value::size(self.greater(a, b)))
+            }
+            (Scalar::Neg, [Value::Size(a, _)]) => Some(Value::size(-a)),
+            (Scalar::Abs, [Value::Size(a, _)]) => Some(Value::size(self.greater(a, &-a))),
+            (Scalar::Isnan | Scalar::Isinf, [Value::Size(_, _) | Value::Bool(_)]) => Some(Value::Bool(false)),
+            (_, [Value::Size(a, _), Value::Size(b, _)]) => match infix(fun) {
                 Some(op) => Some(self.size_binary(op, a, b, span)?),
                 None => None,
             },
@@ -413,5 +415,5 @@ fn infix(fun: Scalar) -> Option<BinaryOp> {
 /// An integer literal of the surface as a size.
 pub(super) fn integer_value(value: &num_bigint::BigInt) -> Value {
     debug_assert!(!value.is_negative(), "the lexer has no negative literals");
-    Value::Size(Size::int(value.clone()))
+    Value::written(Size::int(value.clone()))
 }

@@ -341,7 +341,7 @@ impl Lower<'_> {
             let extents: Vec<Size> = group.iter().map(|n| axes.extents[n].clone()).collect();
             let tuple = Value::Tuple(Extents::shape(extents));
             let ident = Ident { name: "unravel".into(), span };
-            let digits = self.index_call(&ident, &[Value::Size(Size::sym(&binder.sym)), tuple], span)?;
+            let digits = self.index_call(&ident, &[Value::size(Size::sym(&binder.sym)), tuple], span)?;
             for (name, digit) in group.iter().zip(self.extents(&digits, span)?.items) {
                 index_of.insert(name, digit);
             }

@@ -289,7 +289,7 @@ impl Lower<'_> {
                     let group = extent_text(actual);
                     return fail(211, span, format!("`{group}` is any number of axes, `{name}` is one"));
                 }
-                self.bind(name, Value::Size(actual.clone()));
+                self.bind(name, Value::size(actual.clone()));
                 Ok(())
             }
             ExprKind::Name(_) | ExprKind::Int(_) => {
@@ -371,7 +371,7 @@ impl Lower<'_> {
     /// ` with N = 3, n = 9`: the sizes that an expression mentions, but for `unknown`.
     pub(super) fn setting(&self, expr: &ast::Expr, unknown: &[String]) -> String {
         let value = |name: &String| match self.lookup(name) {
-            Some(Value::Size(s)) if !unknown.contains(name) => Some(format!("{name} = {s}")),
+            Some(Value::Size(s, _)) if !unknown.contains(name) => Some(format!("{name} = {s}")),
             Some(Value::Tuple(e)) => Some(format!("{name} = {}", super::broadcast::shape_text(&e.items))),
             _ => None,
         };
@@ -386,7 +386,7 @@ impl Lower<'_> {
     fn solve(&mut self, name: &str, equation: &Pending<'_>) -> Result<Cond> {
         let probe = self.fresh_sym(SymKind::Size, name);
         let mark = self.frame.names.len();
-        self.bind(name, Value::Size(Size::sym(&probe)));
+        self.bind(name, Value::size(Size::sym(&probe)));
         let written = self.expr(equation.expr);
         self.frame.names.truncate(mark);
         let poly = self.integer(&written?, equation.span)?;
@@ -414,7 +414,7 @@ impl Lower<'_> {
             Some(k) if k.is_one() => rest.clone(),
             _ => self.factor(&rest, &c),
         };
-        self.bind(name, Value::Size(solution.clone()));
+        self.bind(name, Value::size(solution.clone()));
         Ok(Cond::and([Cond::eq(&(&c * &solution), &rest), Cond::non_neg(solution)]))
     }
 }

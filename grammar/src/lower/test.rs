@@ -238,7 +238,7 @@ impl Lower<'_> {
         Ok(match given {
             Given::Tensor(ty) => tensor(self, ty),
             Given::TensorList(types) => Value::List(types.iter().map(|ty| tensor(self, ty)).collect()),
-            Given::Int(k) => Value::Size(Size::from(*k)),
+            Given::Int(k) => Value::written(Size::from(*k)),
             Given::Float(text) => {
                 let lit = match text.as_str() {
                     "inf" => Lit::Inf,
@@ -251,7 +251,7 @@ impl Lower<'_> {
             Given::Bool(b) => Value::Bool(*b),
             Given::Str(s) => Value::Str(s.clone()),
             Given::DType(d) => Value::DType(*d),
-            Given::Ints(list) => Value::List(list.iter().map(|k| Value::Size(Size::from(*k))).collect()),
+            Given::Ints(list) => Value::List(list.iter().map(|k| Value::written(Size::from(*k))).collect()),
             Given::None => Value::None,
         })
     }

@@ -79,12 +79,12 @@ impl Lower<'_> {
                     return fail(201, span, "`numel` takes a shape, found an index tuple");
                 }
                 self.countable(&shape.items, span)?;
-                Ok(Value::Size(self.as_number(&Size::product(&shape.items))))
+                Ok(Value::size(self.as_number(&Size::product(&shape.items))))
             }
             "rank" => {
                 let s = self.extents(&args[0], span)?;
                 self.known_rank(&s, span)?;
-                Ok(Value::Size(Size::from(s.items.len() as i64)))
+                Ok(Value::size(Size::from(s.items.len() as i64)))
             }
             "pick" => {
                 let s = self.extents(&args[0], span)?;
@@ -142,12 +142,12 @@ impl Lower<'_> {
                 self.aligned(&i.items, &s.items, span)?;
                 self.countable(&s.items, span)?;
                 let number = i.items.iter().zip(&s.items).fold(Size::zero(), |acc, (i, n)| &(&acc * n) + i);
-                Ok(Value::Size(number))
+                Ok(Value::size(number))
             }
             "unravel" => {
                 // The row-major number of a group's index is that index: a number here.
                 let n = match &args[0] {
-                    Value::Size(n) => n.clone(),
+                    Value::Size(n, _) => n.clone(),
                     other => self.entry(other, span)?,
                 };
                 let s = self.extents(&args[1], span)?;
@@ -167,12 +167,12 @@ impl Lower<'_> {
             Value::Tuple(e) => Ok(e.clone()),
             Value::List(list) => {
                 let entry = |v: &Value| match v {
-                    Value::Size(s) => Ok(s.clone()),
+                    Value::Size(s, _) => Ok(s.clone()),
                     other => self.integer(other, span),
                 };
                 Ok(Extents::shape(list.iter().map(entry).collect::<Result<_>>()?))
             }
-            Value::Size(s) => Ok(Extents::shape(vec![s.clone()])),
+            Value::Size(s, _) => Ok(Extents::shape(vec![s.clone()])),
             Value::Poison => Err(super::Stop::Poisoned),
             other => fail(201, span, format!("expected a list of sizes, found {}", other.describe())),
         }
@@ -180,7 +180,7 @@ impl Lower<'_> {
 
     pub(super) fn integer(&self, value: &Value, span: Span) -> Result<Size> {
         match value {
-            Value::Size(s) => {
+            Value::Size(s, _) => {
                 self.one_axis(s, span)?;
                 Ok(s.clone())
             }
@@ -198,7 +198,7 @@ impl Lower<'_> {
     /// One component for axis `k` of `count`: of a tuple, or one integer for all.
     fn component(&mut self, value: &Value, k: usize, count: usize, span: Span) -> Result<Size> {
         match value {
-            Value::Size(_) | Value::Term(_) => self.entry(value, span),
+            Value::Size(_, _) | Value::Term(_) => self.entry(value, span),
             _ => {
                 let list = self.extents(value, span)?;
                 if list.items.len() != count {
@@ -220,7 +220,7 @@ impl Lower<'_> {
     /// A static choice of axes as a value of kind `axis` or `axes`.
     pub(super) fn axes(&self, value: &Value, span: Span) -> Result<Axes> {
         let one = |v: &Value| match v {
-            Value::Size(s) => match s.as_i64() {
+            Value::Size(s, _) => match s.as_i64() {
                 Some(k) => Ok(k),
                 None => fail(206, span, format!("axis `{s}` is not known here")),
             },
@@ -230,7 +230,7 @@ impl Lower<'_> {
             Value::All | Value::None => Ok(Axes::All),
             Value::List(list) => Ok(Axes::List(list.iter().map(one).collect::<Result<_>>()?)),
             Value::Tuple(e) => {
-                let list = e.items.iter().map(|s| one(&Value::Size(s.clone()))).collect::<Result<_>>()?;
+                let list = e.items.iter().map(|s| one(&Value::size(s.clone()))).collect::<Result<_>>()?;
                 Ok(Axes::List(list))
             }
             Value::Poison => Err(super::Stop::Poisoned),
@@ -336,11 +336,11 @@ impl Lower<'_> {
     fn merge(&mut self, args: &[Value], span: Span) -> Result<Value> {
         let rest = self.extents(&args[0], span)?.unkept();
         let fill = match &args[1] {
-            Value::Size(s) => Some(s.clone()),
+            Value::Size(s, _) => Some(s.clone()),
             _ => None,
         };
         let mut picked = match &args[1] {
-            Value::Size(_) => Vec::new(),
+            Value::Size(_, _) => Vec::new(),
             other => self.extents(other, span)?.items,
         };
         let count = match (&fill, self.axes(&args[2], span)?) {
@@ -449,7 +449,7 @@ impl Lower<'_> {
     /// Entries and extents that fit each other; a number stands for as many as the other has.
     fn paired(&self, args: &[Value], span: Span) -> Result<(Vec<Size>, Vec<Size>)> {
         let (mut i, mut s) = (self.extents(&args[0], span)?.items, self.extents(&args[1], span)?.items);
-        let number = args.iter().position(|arg| matches!(arg, Value::Size(_)));
+        let number = args.iter().position(|arg| matches!(arg, Value::Size(_, _)));
         match number {
             Some(0) => i = vec![i.remove(0); s.len()],
             Some(_) => s = vec![s.remove(0); i.len()],
@@ -542,7 +542,7 @@ impl Lower<'_> {
                 return fail(211, span, "which axes have extent 1 is not known inside a rank variable");
             }
             match self.decide(&Cond::eq(&s.items[d], &Size::one())) {
-                Some(true) => list.push(Value::Size(Size::from(d as i64))),
+                Some(true) => list.push(Value::size(Size::from(d as i64))),
                 Some(false) => {}
                 None => return fail(206, span, format!("whether `{}` is 1 is not known", s.items[d])),
             }

@@ -11,7 +11,7 @@ pub(crate) enum Value {
     /// A tensor or tuple of tensors.
     Term(Term),
     /// A size, an index or an integer literal: a Python `int`.
-    Size(Size),
+    Size(Size, Origin),
     /// A Python `float`: a rank-0 f64 term that takes the dtype of what it meets.
     Float(Term),
     Bool(bool),
@@ -26,6 +26,16 @@ pub(crate) enum Value {
     None,
     /// Stands for an expression that was already reported.
     Poison,
+}
+
+/// Where an integer comes from: one that is written must be a value of the dtype it takes, one
+/// that is computed wraps to it, be it known or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A literal, also behind a minus or a name, or a number that a caller outside gives.
+    Written,
+    /// Anything else, and whatever a parameter stands for.
+    Computed,
 }
 
 /// A list of extents or of indices, one per axis (a group counts as one entry).
@@ -55,6 +65,16 @@ impl Extents {
 }
 
 impl Value {
+    /// A computed integer.
+    pub fn size(size: Size) -> Value {
+        Value::Size(size, Origin::Computed)
+    }
+
+    /// An integer as it is written.
+    pub fn written(size: Size) -> Value {
+        Value::Size(size, Origin::Written)
+    }
+
     /// How a diagnostic names it.
     pub fn describe(&self) -> String {
         match self {
@@ -62,7 +82,7 @@ impl Value {
                 Type::Size => "a size".into(),
                 ty => format!("`{ty}`"),
             },
-            Value::Size(s) => match s.as_const() {
+            Value::Size(s, _) => match s.as_const() {
                 Some(c) => format!("the integer `{c}`"),
                 None => format!("the size `{s}`"),
             },
@@ -83,7 +103,7 @@ impl Value {
     pub fn is_scalar(&self) -> bool {
         match self {
             Value::Term(t) => t.is_scalar(),
-            Value::Size(_) | Value::Float(_) | Value::Bool(_) => true,
+            Value::Size(_, _) | Value::Float(_) | Value::Bool(_) => true,
             _ => false,
         }
     }
