@@ -253,7 +253,9 @@ impl Checker {
             Asked::Proof => self.contracts(task, stated, mode),
             Asked::Testing | Asked::Trust(_) => Proofs::default(),
         };
-        if let Some(found) = model.and_then(|model| self.try_model(task, &stated.samples, &model)) {
+        let tried_model = |model| self.try_model(task, &stated.samples, &model);
+        let held = || claims.last().and_then(|open| self.held_against(task, open)).and_then(tried_model);
+        if let Some(found) = model.and_then(|model| tried_model(model).or_else(held)) {
             return refuted(result, *found, tried.compared + 1);
         }
         // Proofs are tested too, and what is open is tested the more.
@@ -451,8 +453,16 @@ impl Checker {
     ) -> Option<Box<Counterexample>> {
         let mut sampler = Sampler::new(self.settings.seed);
         let plain = || claims.iter().filter(|c| c.ranks.iter().all(|(_, extents)| extents.len() == 1));
-        let found = task.deadline.within(|| plain().find_map(|claim| replay(claim, model, &mut sampler)));
-        Some(self.small(task, found.ok()??, &mut sampler))
+        let replayed = || {
+            let found = plain().find_map(|claim| replay(claim, model, &mut sampler))?;
+            Some(simpler_instance(claims, &found, &mut sampler).unwrap_or(found))
+        };
+        let found = task.deadline.within(replayed).ok()??;
+        Some(self.small(task, found, &mut sampler))
+    }
+
+    fn held_against(&self, task: &Task<'_>, claim: &Claim) -> Option<ValueModel> {
+        task.deadline.within(|| self.prover.held_against(claim)).ok().flatten()
     }
 
     fn summarize(&self, result: &mut ClaimResult, stated: &Instances, mode: Mode, tried: &Tried) {

@@ -79,6 +79,12 @@ impl Prover {
         self.discharged(claim, None)
     }
 
+    /// What the solver itself holds against an instance that is not proved; a guess that speaks
+    /// against it is small, and may be far from where the sides separate.
+    pub fn held_against(&self, claim: &Claim) -> Option<ValueModel> {
+        self.solver().without_guesses(|| self.contracts(claim)).model
+    }
+
     /// The same, where a goal counts as proved if it is among those given.
     pub fn contracts_by(&self, claim: &Claim, given: &[(Contract, Part)]) -> Discharged {
         self.discharged(claim, Some(given))

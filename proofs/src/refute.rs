@@ -22,6 +22,10 @@ use std::sync::Arc;
 /// Elements of one input tensor at most.
 const MAX_INPUT: i128 = 1 << 12;
 
+/// Product of all sizes, since what an evaluation takes grows with it; more only where nothing
+/// smaller is found.
+const MAX_VOLUME: i64 = 1 << 10;
+
 /// Draws of sizes before an input is given up.
 const SIZE_ATTEMPTS: usize = 60;
 
@@ -49,7 +53,10 @@ pub fn limits() -> Limits {
 
 /// A random input that satisfies the preconditions on sizes.
 pub fn draw(claim: &Claim, sampler: &mut Sampler, round: u64) -> Option<Drawn> {
-    let sizes = (0..SIZE_ATTEMPTS).find_map(|k| draw_sizes(claim, sampler, round + k as u64 / 8))?;
+    let sizes = (0..SIZE_ATTEMPTS).find_map(|k| {
+        let large = k >= SIZE_ATTEMPTS / 2;
+        draw_sizes(claim, sampler, round + k as u64 / 8).filter(|sizes| large || volume(sizes) <= MAX_VOLUME)
+    })?;
     draw_tensors(claim, sizes, sampler)
 }
 
@@ -161,6 +168,11 @@ fn draw_sizes(claim: &Claim, sampler: &mut Sampler, round: u64) -> Option<BTreeM
     claim.facts.iter().for_each(|fact| solve_equation(fact, &mut sizes));
     let holds = |cond: &Cond| cond.eval(&|s| sizes.get(s).map(|n| i128::from(*n))) == Some(true);
     claim.facts.iter().all(holds).then_some(sizes)
+}
+
+fn volume(sizes: &BTreeMap<Sym, i64>) -> i64 {
+    let counted = sizes.iter().filter(|(sym, _)| sym.kind() != SymKind::Int);
+    counted.fold(1, |volume, (_, n)| volume.saturating_mul((*n).max(1)))
 }
 
 /// Gives a symbol that occurs alone in an equation the value that satisfies it.

@@ -259,7 +259,7 @@ fn repair(cond: &Placed, syms: &[Sym], values: &mut [i128], choice: u64) -> bool
 }
 
 /// A number that looks random.
-fn mixed(a: u64, b: u64) -> u64 {
+pub fn mixed(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b.wrapping_mul(0xD1B5_4A32_D192_ED03));
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z ^ (z >> 27)

@@ -12,6 +12,7 @@ mod cases;
 mod encode;
 mod extended;
 mod floats;
+mod guess;
 mod ieee;
 mod instances;
 mod key;

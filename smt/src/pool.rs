@@ -10,17 +10,19 @@
 //!
 //! Spawning costs about 30 ms, so workers are spawned at the first question and kept.
 
+use std::hash::Hash;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::canary::{self, Canary, canaries};
-use crate::query::Query;
+use crate::query::{Query, Shape};
+use crate::remembered::Known;
 use crate::solver::{Answer, Backend, Budget, Fault, Reason, check_version};
 use crate::wire::{self, Asking};
 
@@ -56,6 +58,9 @@ pub struct Pool {
     memory_mib: u64,
     idle: Mutex<Vec<Worker>>,
     fault: OnceLock<Fault>,
+    /// What was answered, by whichever worker and whatever it was asked for.
+    built: Mutex<Known<Shape>>,
+    texts: Mutex<Known<String>>,
     /// Since a worker last started.
     failed_starts: AtomicU32,
     asked: AtomicU64,
@@ -77,6 +82,8 @@ impl Pool {
             memory_mib,
             idle: Mutex::default(),
             fault: OnceLock::new(),
+            built: Mutex::default(),
+            texts: Mutex::default(),
             failed_starts: AtomicU32::new(0),
             asked: AtomicU64::new(0),
         }
@@ -187,7 +194,7 @@ impl Pool {
     }
 
     fn idle(&self) -> Option<Worker> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        locked(&self.idle).pop()
     }
 
     /// The answer of an idle worker or a new one, and whether the worker was asked before.
@@ -206,9 +213,28 @@ impl Pool {
         let answer = self.believed(&mut worker, asking, budget, deadline);
         // Out of memory once, a solver is not itself again.
         if !matches!(answer, Err(_) | Ok(Answer::Unknown(Reason::Memory))) {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+            locked(&self.idle).push(worker);
         }
         (answer, used)
+    }
+
+    /// The answer that was given before, unless none counts any more, or that of a worker, which
+    /// is then kept.
+    fn known_or<Q: Hash + Eq>(
+        &self,
+        known: &Mutex<Known<Q>>,
+        question: Q,
+        asking: Asking<'_>,
+        budget: Budget,
+        deadline: Option<Instant>,
+    ) -> Answer {
+        let asked = (question, budget.rlimit);
+        if let Some(answer) = locked(known).of(&asked).filter(|_| self.fault.get().is_none()) {
+            return answer;
+        }
+        let answer = self.answer(asking, budget, deadline);
+        locked(known).keep(asked, &answer);
+        answer
     }
 
     fn answer(&self, asking: Asking<'_>, budget: Budget, deadline: Option<Instant>) -> Answer {
@@ -243,7 +269,7 @@ impl Backend for Pool {
     }
 
     fn check_until(&self, query: &Query, budget: Budget, deadline: Option<Instant>) -> Answer {
-        self.answer(Asking::Built(query), budget, deadline)
+        self.known_or(&self.built, query.shape(), Asking::Built(query), budget, deadline)
     }
 
     fn check_text(&self, text: &str, budget: Budget) -> Answer {
@@ -251,12 +277,16 @@ impl Backend for Pool {
     }
 
     fn check_text_until(&self, text: &str, budget: Budget, deadline: Option<Instant>) -> Answer {
-        self.answer(Asking::Text(text), budget, deadline)
+        self.known_or(&self.texts, text.to_string(), Asking::Text(text), budget, deadline)
     }
 
     fn fault(&self) -> Option<Fault> {
         self.fault.get().cloned()
     }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A running process and the thread that talks to it.

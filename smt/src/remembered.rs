@@ -1,5 +1,5 @@
-//! What a solver answered about one claim, so that a question is asked once: instances of a
-//! claim at other dtypes ask the same, and so does whoever looks at a term anew.
+//! What a solver answered, so that a question is asked once: instances of a claim at other
+//! dtypes ask the same, and so do claims that are alike and whoever looks at a term anew.
 //!
 //! Invariant: an answer is taken for that of another question only if the two differ in
 //! names alone and the one asked had the same resource limit, or no higher one and an answer
@@ -9,33 +9,36 @@
 use crate::query::Shape;
 use crate::solver::{Answer, Budget, Reason};
 use rustc_hash::FxHashMap;
+use std::hash::Hash;
 
 /// Questions that are kept; then all are forgotten, which bounds the memory.
-const MAX_KEPT: usize = 10_000;
+const MAX_KEPT: usize = 5_000;
 
-/// Texts that are kept.
-const MAX_TEXTS: usize = 1_000;
-
-/// Answers by text and resource limit. They depend on nothing else, so that they outlive a
+/// Answers by question and resource limit. They depend on nothing else, so that they outlive a
 /// claim.
-#[derive(Default)]
-pub(crate) struct Texts {
-    known: FxHashMap<(String, u32), Answer>,
+pub(crate) struct Known<Q> {
+    answers: FxHashMap<(Q, u32), Answer>,
 }
 
-impl Texts {
-    pub fn of(&self, text: &str, budget: Budget) -> Option<Answer> {
-        self.known.get(&(text.to_string(), budget.rlimit)).cloned()
+impl<Q> Default for Known<Q> {
+    fn default() -> Known<Q> {
+        Known { answers: FxHashMap::default() }
+    }
+}
+
+impl<Q: Hash + Eq> Known<Q> {
+    pub fn of(&self, asked: &(Q, u32)) -> Option<Answer> {
+        self.answers.get(asked).cloned()
     }
 
-    pub fn keep(&mut self, text: &str, budget: Budget, answer: &Answer) {
+    pub fn keep(&mut self, asked: (Q, u32), answer: &Answer) {
         if passes(answer) {
             return;
         }
-        if self.known.len() >= MAX_TEXTS {
-            self.known.clear();
+        if self.answers.len() >= MAX_KEPT {
+            self.answers.clear();
         }
-        self.known.insert((text.to_string(), budget.rlimit), answer.clone());
+        self.answers.insert(asked, answer.clone());
     }
 }
 
@@ -44,7 +47,8 @@ fn passes(answer: &Answer) -> bool {
     matches!(answer, Answer::Unknown(Reason::Timeout | Reason::Memory | Reason::Crash))
 }
 
-/// Answers by question, with the resource limit under which each was given.
+/// Answers about one claim by question, with the resource limit under which each was given: one
+/// that was given under a lower limit serves, too.
 #[derive(Default)]
 pub(crate) struct Remembered {
     known: FxHashMap<Shape, Vec<(u32, Answer)>>,
@@ -104,6 +108,15 @@ mod tests {
         other.assert(positive);
         other.watch(value);
         assert_eq!(known.of(&other.shape(), BUDGET), None);
+    }
+
+    #[test]
+    fn what_outlives_a_claim_serves_for_one_limit() {
+        let mut known = Known::default();
+        known.keep(("x", 100), &Answer::Unsat);
+        known.keep(("y", 100), &Answer::Unknown(Reason::Timeout));
+        assert_eq!(known.of(&("x", 100)), Some(Answer::Unsat));
+        assert_eq!([known.of(&("x", 200)), known.of(&("x", 50)), known.of(&("y", 100))], [None, None, None]);
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,10 @@ use num_rational::BigRational;
 use rtv_semantics::diag::{Code, Diagnostic, Span};
 
 use crate::canary::{self, canaries};
+use crate::guess;
 use crate::pool::Pool;
 use crate::query::Query;
-use crate::remembered::{Remembered, Texts};
+use crate::remembered::Remembered;
 use crate::z3_backend;
 
 /// The version of Z3 that this crate was tried with: the prefix of its full version.
@@ -198,18 +200,20 @@ pub type Observer = Box<dyn Fn(Asked<'_>) + Send + Sync>;
 /// asked.
 pub struct Solver {
     backend: Arc<dyn Backend>,
+    /// Whether what a guess answers is not asked; not while the backend is on trial.
+    guesses: AtomicBool,
     deadline: Mutex<Option<Instant>>,
     observer: Option<Observer>,
     /// About the claim at hand.
     answers: Mutex<Remembered>,
-    texts: Mutex<Texts>,
 }
 
 impl Solver {
     /// Z3 in this process, after the version check and the canaries.
     pub fn start() -> Result<Solver, Fault> {
         check_version(z3::full_version())?;
-        Solver::with_backend(Box::new(z3_backend::Z3))
+        let solver = Solver::with_backend(Box::new(z3_backend::Z3))?;
+        Ok(Solver { guesses: true.into(), ..solver })
     }
 
     /// Any backend that passes the canaries.
@@ -221,12 +225,12 @@ impl Solver {
 
     /// Z3 in the worker processes of a pool, which tests each one as it starts.
     pub fn in_workers(pool: Arc<Pool>) -> Solver {
-        Solver::of(pool)
+        Solver { guesses: true.into(), ..Solver::of(pool) }
     }
 
     fn of(backend: Arc<dyn Backend>) -> Solver {
-        let (deadline, answers, texts) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Solver { backend, deadline, observer: None, answers, texts }
+        let (deadline, answers) = (Mutex::default(), Mutex::default());
+        Solver { backend, guesses: false.into(), deadline, observer: None, answers }
     }
 
     /// The same solver, with one who sees each question that is asked of it.
@@ -251,7 +255,10 @@ impl Solver {
     pub fn check(&self, query: &Query, budget: Budget) -> Answer {
         let answers = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         let shape = query.shape();
-        if let Some(answer) = answers().of(&shape, budget).filter(|_| self.fault().is_none()) {
+        let counts = |answer: &Answer| {
+            self.fault().is_none() && (self.may_guess() || !matches!(answer, Answer::Sat(_)))
+        };
+        if let Some(answer) = answers().of(&shape, budget).filter(counts) {
             return answer;
         }
         let answer = self.asked(query, budget);
@@ -259,32 +266,40 @@ impl Solver {
         answer
     }
 
+    /// Does work in which what has a model is asked of the backend for its own.
+    pub fn without_guesses<R>(&self, work: impl FnOnce() -> R) -> R {
+        let before = self.guesses.swap(false, Ordering::Relaxed);
+        let result = work();
+        self.guesses.store(before, Ordering::Relaxed);
+        result
+    }
+
+    fn may_guess(&self) -> bool {
+        self.guesses.load(Ordering::Relaxed)
+    }
+
     fn asked(&self, query: &Query, budget: Budget) -> Answer {
         let started = Instant::now();
         let Some((budget, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
+        let guessed = || guess::model(query).filter(|_| self.fault().is_none()).map(Answer::Sat);
         let ask = AssertUnwindSafe(|| self.backend.check_until(query, budget, deadline));
-        let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
+        let asked = || catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
+        let answer = self.may_guess().then(guessed).flatten().unwrap_or_else(asked);
         if let Some(observer) = &self.observer {
             observer(Asked { query, budget, answer: &answer, taken: started.elapsed() });
         }
         answer
     }
 
-    /// Asks a question in SMT-LIB text, unless it was asked before.
+    /// Asks a question in SMT-LIB text.
     pub fn check_text(&self, text: &str, budget: Budget) -> Answer {
-        let texts = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(answer) = texts().of(text, budget).filter(|_| self.fault().is_none()) {
-            return answer;
-        }
         let Some((within, deadline)) = self.allowed(budget) else {
             return Answer::Unknown(Reason::Timeout);
         };
         let ask = AssertUnwindSafe(|| self.backend.check_text_until(text, within, deadline));
-        let answer = catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash));
-        texts().keep(text, budget, &answer);
-        answer
+        catch_unwind(ask).unwrap_or(Answer::Unknown(Reason::Crash))
     }
 
     /// What is left of a budget, and until when; nothing when time is over.
@@ -324,6 +339,7 @@ pub(crate) fn check_version(found: &str) -> Result<(), Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Sort;
 
     struct Always(Answer);
     impl Backend for Always {
@@ -380,6 +396,23 @@ mod tests {
         let rest = Duration::from_millis(200);
         assert_eq!(Budget::PRUNE.within(rest), Budget { timeout_ms: 200, ..Budget::PRUNE });
         assert_eq!(Budget { rlimit: 0, timeout_ms: 0 }.within(rest).timeout_ms, 200);
+    }
+
+    #[test]
+    fn what_a_guess_answers_is_not_asked() {
+        let open = Answer::Unknown(Reason::Nonlinear);
+        let solver = Solver { guesses: true.into(), ..Solver::of(Arc::new(Always(open.clone()))) };
+        let mut q = Query::new();
+        let (n, ten) = (q.constant("n", Sort::Int), q.int(10));
+        let beyond = q.lt(ten, n);
+        q.assert(beyond);
+        q.watch(n);
+        let Answer::Sat(values) = solver.check(&q, Budget::PRUNE) else { panic!("there is a model") };
+        assert!(matches!(&values[..], [ModelValue::Int(n)] if *n > BigInt::from(10)), "{values:?}");
+        assert_eq!(solver.without_guesses(|| solver.check(&q, Budget::PRUNE)), open);
+        let below = q.lt(n, ten);
+        q.assert(below);
+        assert_eq!(solver.check(&q, Budget::PRUNE), open);
     }
 
     #[test]

@@ -59,10 +59,10 @@ fn faulty(folder: &Folder, liar: &str) -> PathBuf {
     program(folder, "faulty", &FAULTY.replace("RTV", RTV).replace("LIAR", liar))
 }
 
-/// A claim that only the solver proves, about a parameter of this name.
+/// A claim that only the solver proves, about a parameter of this name; no two ask the same.
 fn claim(number: usize, parameter: &str) -> String {
-    let (x, sum) = (parameter, format!("{parameter} * y + {parameter} * y"));
-    format!("rule r{number}[N]({x}: f32[N], y: f32[N]) upto real {{ {x} * (y + y) => {sum} }}\n")
+    let (x, sum) = (parameter, format!("{parameter} * y + {parameter} * {number}.5"));
+    format!("rule r{number}[N]({x}: f32[N], y: f32[N]) upto real {{ {x} * (y + {number}.5) => {sum} }}\n")
 }
 
 fn claims(parameters: &[&str]) -> String {

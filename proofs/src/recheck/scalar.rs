@@ -73,6 +73,9 @@ impl Check<'_, '_> {
         if self.same_polynomial(&a, &b, facts) {
             return true;
         }
+        if differ_at_some_sizes(&a, &b, facts) {
+            return false;
+        }
         self.inside_scalar += 1;
         let question = self.difference(&a, &b, facts);
         self.inside_scalar -= 1;
@@ -306,6 +309,21 @@ fn is_computed(term: &Term) -> bool {
         Type::Tensor(ty) => ty.shape.is_empty() && !ty.dtype.is_float(),
         Type::Tuple(_) => false,
     }
+}
+
+/// Whether sizes are found at which the facts hold and two conditions or integers, which are
+/// computed from sizes alone, are not the same: then nobody has to be asked.
+fn differ_at_some_sizes(a: &Term, b: &Term, facts: &[Cond]) -> bool {
+    let size = |term: &Term| term.as_size().or_else(|| converted(term)).cloned();
+    let same = match (a.as_cond(), b.as_cond(), size(a), size(b)) {
+        (Some(a), Some(b), _, _) => {
+            let neither = Cond::and([a.clone().negated(), b.clone().negated()]);
+            Cond::or([Cond::and([a, b]), neither])
+        }
+        (_, _, Some(a), Some(b)) => Cond::eq(&a, &b),
+        _ => return false,
+    };
+    counterexample(facts, &same).is_some()
 }
 
 /// The number of a dtype that has the low bits of an integer.

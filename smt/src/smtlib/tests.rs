@@ -9,6 +9,7 @@ use z3::{Config, Params, SatResult, with_z3_config};
 
 use super::*;
 use crate::canary::canaries;
+use crate::guess;
 use crate::solver::{Answer, Backend, Budget, ModelValue};
 use crate::wire::PLAIN;
 use crate::z3_backend::{Z3, build};
@@ -52,6 +53,30 @@ fn same_terms(query: &Query) {
     });
 }
 
+/// The question where each watched node has one of these values.
+fn pinned(query: &Query, values: &[ModelValue]) -> Query {
+    let mut pinned = query.clone();
+    for (&id, value) in query.watched.iter().zip(values) {
+        let value = match value {
+            ModelValue::Bool(value) => pinned.bool(*value),
+            ModelValue::Int(value) => pinned.int(value.clone()),
+            ModelValue::Real(value) => pinned.real(value.clone()),
+            ModelValue::Bits(value) => match *query.sort(id) {
+                Sort::Bits(width) => pinned.bits(*value, width),
+                _ => unreachable!("invariant: bits of a bit-vector"),
+            },
+            ModelValue::Float(bits) => match *query.sort(id) {
+                Sort::Float(e, s) => pinned.float(f64::from_bits(*bits), e, s),
+                _ => unreachable!("invariant: a float of a float"),
+            },
+            ModelValue::Other(_) => continue,
+        };
+        let equal = pinned.eq(id, value);
+        pinned.assert(equal);
+    }
+    pinned
+}
+
 /// Asserts that the backend and the text give one verdict, and that a model of the
 /// backend is one of the text; gives the verdict.
 fn same_verdict(query: &Query) -> SatResult {
@@ -61,26 +86,7 @@ fn same_verdict(query: &Query) -> SatResult {
         (Answer::Unknown(_), _) | (_, SatResult::Unknown) => return SatResult::Unknown,
         (Answer::Unsat, SatResult::Unsat) => {}
         (Answer::Sat(values), SatResult::Sat) => {
-            let mut pinned = query.clone();
-            for (&id, value) in query.watched.iter().zip(values) {
-                let value = match value {
-                    ModelValue::Bool(value) => pinned.bool(*value),
-                    ModelValue::Int(value) => pinned.int(value.clone()),
-                    ModelValue::Real(value) => pinned.real(value.clone()),
-                    ModelValue::Bits(value) => match *query.sort(id) {
-                        Sort::Bits(width) => pinned.bits(*value, width),
-                        _ => unreachable!("invariant: bits of a bit-vector"),
-                    },
-                    ModelValue::Float(bits) => match *query.sort(id) {
-                        Sort::Float(e, s) => pinned.float(f64::from_bits(*bits), e, s),
-                        _ => unreachable!("invariant: a float of a float"),
-                    },
-                    ModelValue::Other(_) => continue,
-                };
-                let equal = pinned.eq(id, value);
-                pinned.assert(equal);
-            }
-            let text = pinned.to_smtlib();
+            let text = pinned(query, values).to_smtlib();
             assert_ne!(verdict(&text), SatResult::Unsat, "{values:?} is no model of {text}");
         }
         _ => panic!("{answer:?}, but {said:?} for {}", query.to_smtlib()),
@@ -227,6 +233,62 @@ fn the_text_has_the_verdict_of_the_question() {
     for canary in canaries() {
         assert_ne!(same_verdict(&canary.query), SatResult::Unknown, "{}", canary.what);
     }
+}
+
+/// The nodes that no float is part of.
+fn without_floats(q: &Query) -> Vec<Id> {
+    let all: Vec<Id> = (0..q.nodes.len()).filter_map(|k| q.at(k)).collect();
+    let mut plain: Vec<Id> = Vec::new();
+    for &id in &all {
+        let parts = match &q.nodes[id.index()] {
+            Node::Apply(_, args) | Node::Op(_, args) => args.as_slice(),
+            _ => &[],
+        };
+        if !matches!(q.sort(id), Sort::Float(..)) && parts.iter().all(|part| plain.contains(part)) {
+            plain.push(id);
+        }
+    }
+    plain
+}
+
+#[test]
+fn each_operation_is_guessed_as_it_is_asked() {
+    for op in (0..6).flat_map(operations).filter(|op| !matches!(op, Op::Fp(_) | Op::FpTo(..))) {
+        let mut q = base();
+        let old = without_floats(&q);
+        for (k, &a) in old.iter().enumerate() {
+            for &b in old.iter().skip(k % 3).step_by(3) {
+                for args in [vec![a], vec![a, b], vec![b, a], vec![old[0], a, b]] {
+                    q.append(Node::Op(op, args));
+                }
+            }
+        }
+        let all = without_floats(&q);
+        assert!(all.len() > old.len() + 2, "{op:?} takes nothing");
+        all.into_iter().for_each(|id| q.watch(id));
+        let values = guess::model(&q).expect("nothing is asserted");
+        assert_eq!(verdict(&pinned(&q, &values).to_smtlib()), SatResult::Sat, "{op:?}: {values:?}");
+    }
+}
+
+#[test]
+fn a_guess_is_a_model() {
+    let mut runner = TestRunner::deterministic();
+    let (mut guessed, mut satisfiable) = (0, 0);
+    for _ in 0..200 {
+        let mut query = questions().new_tree(&mut runner).expect("invariant: nothing is filtered").current();
+        let plain = without_floats(&query);
+        query.watched.retain(|id| plain.contains(id));
+        query.asserts.retain(|id| plain.contains(id));
+        let said = verdict(&query.to_smtlib());
+        satisfiable += usize::from(said == SatResult::Sat);
+        if let Some(values) = guess::model(&query) {
+            guessed += 1;
+            let text = pinned(&query, &values).to_smtlib();
+            assert_ne!(verdict(&text), SatResult::Unsat, "{values:?} is no model of {text}");
+        }
+    }
+    assert!(guessed * 2 > satisfiable, "{guessed} of {satisfiable}");
 }
 
 /// Names that are words of a theory, not symbols at all, or equal once they are spelled.
