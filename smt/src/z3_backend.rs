@@ -1,8 +1,9 @@
 //! Z3 through its binding: a [`Query`] built in a context of its own and checked.
 //!
 //! Several ways are tried in turn, each with a part of the budget, and the first `sat` or
-//! `unsat` counts: the general solver after equations are used up, cheap to set up, and Z3's
-//! default strategy, which picks special procedures (nlsat, bit-blasting). Global memory
+//! `unsat` counts: the general solver after equations are used up, cheap to set up; with
+//! products the same with Z3's older arithmetic; and Z3's default strategy, which picks special
+//! procedures (nlsat, bit-blasting). Global memory
 //! limits are not used: once one fires, the process stays unusable.
 
 use std::cell::RefCell;
@@ -23,30 +24,47 @@ impl Backend for Z3 {
     fn check(&self, query: &Query, budget: Budget) -> Answer {
         // Where there are bit-vectors, too, it is they that take time.
         let lucky = query.is_nonlinear() && !query.has_bits();
-        first_settled(ways(lucky), budget, |part, make| attempt(query, part, make))
+        first_settled(ways(lucky), budget, |part, by| attempt(query, part, by))
     }
 
     fn check_text(&self, text: &str, budget: Budget) -> Answer {
-        first_settled(ways(smtlib::is_nonlinear(text)), budget, |part, make| attempt_text(text, part, make))
+        first_settled(ways(smtlib::is_nonlinear(text)), budget, |part, by| attempt_text(text, part, by))
     }
 }
 
-/// A way to make a solver, and its part of the budget.
-type Way = (fn() -> z3::Solver, u32);
+/// How Z3 is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Its default strategy, dear to set up.
+    Default,
+    /// The general solver, after equations that give a constant are used up.
+    Equations,
+    /// The same with the older arithmetic, whose simplex knows less of products and is done sooner.
+    OlderArithmetic,
+}
 
-/// Products make the time of a way a matter of luck: what one does not find at once, another may.
-fn ways(nonlinear: bool) -> &'static [Way] {
+/// Ways with their part of the budget. Products make the time of a way a matter of luck: what
+/// one does not find at once, another may.
+fn ways(nonlinear: bool) -> &'static [(Way, u32)] {
+    use Way::{Default, Equations, OlderArithmetic};
     match nonlinear {
-        false => &[(by_equations, 2), (z3::Solver::new, 2)],
-        true => &[(z3::Solver::new, 32), (by_equations, 32), (z3::Solver::new, 2), (by_equations, 3)],
+        false => &[(Equations, 2), (Default, 2)],
+        true => &[
+            (Equations, 128),
+            (OlderArithmetic, 64),
+            (Default, 32),
+            (Equations, 32),
+            (Default, 2),
+            (Equations, 3),
+        ],
     }
 }
 
 /// The answer of the first way that has one, or else why the last has none.
-fn first_settled(ways: &[Way], budget: Budget, ask: impl Fn(Budget, fn() -> z3::Solver) -> Answer) -> Answer {
+fn first_settled(ways: &[(Way, u32)], budget: Budget, ask: impl Fn(Budget, Way) -> Answer) -> Answer {
     let mut answer = Answer::Unknown(Reason::Timeout);
-    for (make, parts) in ways {
-        answer = ask(budget.part(*parts), *make);
+    for (way, parts) in ways {
+        answer = ask(budget.part(*parts), *way);
         if !matches!(answer, Answer::Unknown(_)) {
             break;
         }
@@ -59,7 +77,7 @@ impl Z3 {
     /// it is wrong there, and another context costs a millisecond.
     pub fn check_there(&self, query: &Query, budget: Budget) -> Answer {
         match LAST.with_borrow(Clone::clone) {
-            Some(there) => with_z3_context(&there, || answer(query, budget, by_equations)),
+            Some(there) => with_z3_context(&there, || answer(query, budget, Way::Equations)),
             None => self.check(query, budget),
         }
     }
@@ -70,9 +88,22 @@ thread_local! {
     static LAST: RefCell<Option<Context>> = const { RefCell::new(None) };
 }
 
-/// The general solver, after equations that give a constant are used up.
-fn by_equations() -> z3::Solver {
-    Tactic::new("simplify").and_then(&Tactic::new("solve-eqs")).and_then(&Tactic::new("smt")).solver()
+/// A solver that works this way within the budget.
+fn solver(way: Way, budget: Budget) -> z3::Solver {
+    let solver = match way {
+        Way::Default => z3::Solver::new(),
+        Way::Equations | Way::OlderArithmetic => {
+            Tactic::new("simplify").and_then(&Tactic::new("solve-eqs")).and_then(&Tactic::new("smt")).solver()
+        }
+    };
+    let mut params = Params::new();
+    params.set_u32("timeout", budget.timeout_ms);
+    params.set_u32("rlimit", budget.rlimit);
+    if way == Way::OlderArithmetic {
+        params.set_u32("arith.solver", 2);
+    }
+    solver.set_params(&params);
+    solver
 }
 
 /// Runs in a context of its own, which is kept until the next one.
@@ -83,10 +114,9 @@ fn in_context<R: Send + Sync>(work: impl FnOnce() -> R + Send + Sync) -> R {
     })
 }
 
-fn attempt_text(text: &str, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+fn attempt_text(text: &str, budget: Budget, way: Way) -> Answer {
     in_context(move || {
-        let solver = make();
-        limit(&solver, budget);
+        let solver = solver(way, budget);
         // A part that Z3 cannot read is not asserted, which excludes nothing.
         solver.from_string(text);
         match solver.check() {
@@ -97,23 +127,15 @@ fn attempt_text(text: &str, budget: Budget, make: fn() -> z3::Solver) -> Answer 
     })
 }
 
-fn limit(solver: &z3::Solver, budget: Budget) {
-    let mut params = Params::new();
-    params.set_u32("timeout", budget.timeout_ms);
-    params.set_u32("rlimit", budget.rlimit);
-    solver.set_params(&params);
-}
-
 /// One check in a context of its own.
-fn attempt(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
-    in_context(move || answer(query, budget, make))
+fn attempt(query: &Query, budget: Budget, way: Way) -> Answer {
+    in_context(move || answer(query, budget, way))
 }
 
 /// One check in the context at hand.
-fn answer(query: &Query, budget: Budget, make: fn() -> z3::Solver) -> Answer {
+fn answer(query: &Query, budget: Budget, way: Way) -> Answer {
     let terms = build(query);
-    let solver = make();
-    limit(&solver, budget);
+    let solver = solver(way, budget);
     for id in &query.asserts {
         solver.assert(as_bool(&terms[id.index()]));
     }
