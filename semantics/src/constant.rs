@@ -20,13 +20,7 @@ pub fn constant(term: &Term) -> Option<Term> {
     }
     let [rounded, real] = [Domain::Ieee, Domain::Exact].map(|domain| value(term, domain));
     let (rounded, real) = (rounded?, real?);
-    let lit = match rounded {
-        Value::Bool(b) => Lit::Bool(b),
-        Value::Int(i) => Lit::Int(i.into()),
-        Value::Float(x) => float(x, ty.dtype)?,
-        Value::Exact(_) | Value::Field(_) => return None,
-    };
-    let found = Term::lit(lit, ty.dtype, term.span());
+    let found = Term::lit(lit(&rounded, ty.dtype)?, ty.dtype, term.span());
     let is = |of: &Value, domain| value(&found, domain)?.same(of);
     (is(&rounded, Domain::Ieee) == Some(true) && is(&real, Domain::Exact) == Some(true)).then_some(found)
 }
@@ -34,6 +28,34 @@ pub fn constant(term: &Term) -> Option<Term> {
 fn value(term: &Term, domain: Domain) -> Option<Value> {
     let value = eval(term, &Env::new(), domain, &LIMITS).ok()?;
     value.as_tensor()?.item().filter(|value| !value.is_bottom()).cloned()
+}
+
+/// The literal that a scalar is equal to bit for bit, as the reference evaluator rounds it; nothing where it is a
+/// literal already, depends on a variable or a size, fails, or is no finite number or negative zero.
+pub fn rounded(term: &Term) -> Option<Term> {
+    let ty = term.tensor_type().filter(|ty| ty.shape.is_empty())?;
+    if is_literal(term) || !free_vars(term).is_empty() || !free_syms(term).is_empty() {
+        return None;
+    }
+    let computed = value(term, Domain::Ieee)?;
+    let lit = match (lit(&computed, ty.dtype)?, &computed) {
+        // It need not be this real number, but round to it.
+        (Lit::Decimal(_), Value::Float(x)) if ty.dtype == DType::F32 => {
+            Lit::Decimal((*x as f32).to_string().into())
+        }
+        (lit, _) => lit,
+    };
+    let found = Term::lit(lit, ty.dtype, term.span());
+    (value(&found, Domain::Ieee)?.same(&computed) == Some(true)).then_some(found)
+}
+
+fn lit(value: &Value, dtype: DType) -> Option<Lit> {
+    match value {
+        Value::Bool(b) => Some(Lit::Bool(*b)),
+        Value::Int(i) => Some(Lit::Int((*i).into())),
+        Value::Float(x) => float(*x, dtype),
+        Value::Exact(_) | Value::Field(_) => None,
+    }
 }
 
 /// A number as it is written shortest.
@@ -79,6 +101,21 @@ mod tests {
         assert_eq!(found(Scalar::Sqrt, vec![f32("64")]).as_deref(), Some("8"));
         assert_eq!(found(Scalar::Neg, vec![f32("0.125")]).as_deref(), Some("-0.125"));
         assert_eq!(found(Scalar::Lt, vec![f32("1"), f32("2")]).as_deref(), Some("true"));
+    }
+
+    #[test]
+    fn what_rounds_is_rounded_to_a_literal() {
+        let f32 = |text| decimal(text, DType::F32);
+        let found = |fun, args| match rounded(&Term::scalar(fun, args, Span::default()))?.form() {
+            Form::Lit(lit) => Some(lit.text()),
+            _ => panic!("a constant is a literal"),
+        };
+        let third = found(Scalar::Div, vec![f32("1"), f32("3")]).expect("a number");
+        assert_eq!(third.parse::<f32>().ok(), Some(1.0 / 3.0));
+        assert_eq!(found(Scalar::Mul, vec![f32("2.0"), f32("0.75")]).as_deref(), Some("1.5"));
+        assert_eq!(found(Scalar::Div, vec![f32("1"), f32("0")]), None);
+        assert_eq!(found(Scalar::Neg, vec![f32("0")]), None);
+        assert!(rounded(&f32("0.1")).is_none());
     }
 
     #[test]

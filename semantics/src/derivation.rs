@@ -10,11 +10,12 @@
 //! that two terms are equal, and why; it uses lines before it only. The last line is about
 //! the program and what it became. Nothing here is believed: a checker goes through it.
 
+use crate::constant::rounded;
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use crate::size::Size;
 use crate::subst::{FreeCache, Fresh, Subst, children, free_vars, lets};
-use crate::term::{Form, Fun, Term, Var};
+use crate::term::{Form, Fun, Reduce, Term, Var};
 use crate::types::Type;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +28,9 @@ pub struct Derivation {
     pub terms: Vec<Built>,
     pub applications: Vec<Application>,
     pub lines: Vec<Line>,
+    /// Whether constants of what the program became are put in as they are rounded ([`with_constants_rounded`]), which
+    /// is the same bit for bit and not over the reals, so that it comes last.
+    pub rounded: bool,
 }
 
 /// A term: a head, and the places in [`Derivation::terms`] of what it is applied to.
@@ -210,6 +214,47 @@ pub fn in_lets(term: &Term, fresh: &mut Fresh) -> Term {
         let span = value.span();
         Term::let_(var, value, body, span)
     })
+}
+
+/// A body with a `let` for each operation where scalars that are computed from literals, also inside of
+/// comprehensions, are the literals that they are [`rounded`] to; and these, each behind what it was.
+pub fn with_constants_rounded(body: &Term, fresh: &mut Fresh) -> (Term, Vec<[Term; 2]>) {
+    let (mut known, mut constants, mut kept) = (Subst::new(), Vec::new(), Vec::new());
+    let (chain, result) = lets(body);
+    for (var, value) in chain {
+        let value = rounded_inside(&known.term(value, fresh), &mut constants);
+        match value.form() {
+            Form::Lit(_) => known = known.with_var(var, value),
+            _ => kept.push((var, value)),
+        }
+    }
+    let result = rounded_inside(&known.term(result, fresh), &mut constants);
+    let body = kept.into_iter().rev().fold(result, |body, (var, value)| {
+        let span = value.span();
+        Term::let_(var.clone(), value, body, span)
+    });
+    (body, constants)
+}
+
+/// A term with the scalars in it that are computed from literals rounded, but for those in bodies of operators.
+fn rounded_inside(term: &Term, constants: &mut Vec<[Term; 2]>) -> Term {
+    if let Some(literal) = rounded(term) {
+        constants.push([term.clone(), literal.clone()]);
+        return literal;
+    }
+    let span = term.span();
+    let mut inside = |part: &Term| rounded_inside(part, constants);
+    match term.form() {
+        Form::Call(Fun::Scalar(fun), args) => Term::scalar(*fun, args.iter().map(inside).collect(), span),
+        Form::Call(Fun::Cast(to), args) if args[0].is_scalar() => Term::cast(*to, inside(&args[0]), span),
+        Form::If(cond, then, other) => Term::if_(inside(cond), inside(then), inside(other), span),
+        Form::Comp(binders, body) => Term::comp(binders.clone(), inside(body), span),
+        Form::Let(var, value, body) => Term::let_(var.clone(), inside(value), inside(body), span),
+        Form::Reduce(Reduce { op, binders, body }) => {
+            Term::reduce(op.clone(), binders.clone(), inside(body), span)
+        }
+        _ => term.clone(),
+    }
 }
 
 /// What variables in scope stand for, in operator form.

@@ -334,7 +334,7 @@ impl Opt {
                     StepRow { rule: &rule.name, place: Some(&rule.place), direction }
                 }
                 By::Definition(name) => StepRow { rule: name, place: None, direction },
-                By::Constant(_) => StepRow { rule: "constant", place: None, direction },
+                By::Constant(_) | By::Rounded(_) => StepRow { rule: "constant", place: None, direction },
             }
         };
         Row {
@@ -423,6 +423,7 @@ fn step_text(step: &Step, found: &Optimized, book: &RuleBook) -> String {
         By::Definition(name) => format!("what `{name}` is by its definition"),
         By::Constant(literal) if step.forward => format!("a constant is {literal}"),
         By::Constant(literal) => format!("{literal} as a constant is computed"),
+        By::Rounded(literal) => format!("a constant is rounded to {literal}, bit for bit as it is computed"),
         By::Rule(rule) => {
             let rule = &found.rules[*rule];
             let statement = book.statement(&rule.name).unwrap_or_default();

@@ -17,10 +17,10 @@ use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_semantics::alpha::{alpha_eq, apart_by_sizes};
-use rtv_semantics::derivation::{in_lets, operator_form};
+use rtv_semantics::derivation::{in_lets, operator_form, with_constants_rounded};
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::subst::{Fresh, children};
-use rtv_semantics::term::{Form, Fun};
+use rtv_semantics::term::{Form, Fun, Term};
 use rtv_semantics::types::Type;
 
 use beside::Pair;
@@ -217,7 +217,9 @@ pub fn optimize(
                         return Err(Failed::Apart(apart));
                     }
                 }
-                let steps = steps::of(&found);
+                let mut steps = steps::of(&found);
+                steps.extend(round_constants(function, &mut found, sizes, request)?);
+                let improved = Function { body: found.body.clone(), ..function.clone() };
                 return Ok(Improved { function: improved, found, steps, compared, apart, left_out });
             }
             Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
@@ -227,6 +229,32 @@ pub fn optimize(
             Err(refused) => return Err(Failed::Refused(refused)),
         }
     }
+}
+
+/// Puts constants into a result as they are rounded, which is the same bit for bit: only now, since over the reals it
+/// is not. The steps.
+fn round_constants(
+    function: &Function,
+    found: &mut Optimized,
+    sizes: &Sizes,
+    request: &Request<'_>,
+) -> Result<Vec<Step>, Failed> {
+    let mut fresh = Fresh::above([&found.body]);
+    let (body, constants) = with_constants_rounded(&found.body, &mut fresh);
+    if constants.is_empty() {
+        return Ok(Vec::new());
+    }
+    let before = Function { body: std::mem::replace(&mut found.body, body), ..function.clone() };
+    let deadline = Deadline::after(Some(COMPARING));
+    compare(&before, &found.body, Mode::Exact, request.samples, request.seed, &deadline)
+        .map_err(Failed::Differs)?;
+    found.derivation.rounded = true;
+    found.after = cost(function, &found.body, sizes).map_or(found.after, |cost| cost.total());
+    let step = |[_, literal]: &[Term; 2]| match literal.form() {
+        Form::Lit(lit) => Some(Step { by: By::Rounded(lit.text()), forward: true }),
+        _ => None,
+    };
+    Ok(constants.iter().filter_map(step).collect())
 }
 
 /// How often each rule makes two terms of a function one, within the default limits; nothing of one that

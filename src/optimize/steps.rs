@@ -19,6 +19,8 @@ pub enum By {
     Definition(String),
     /// A constant is this literal.
     Constant(String),
+    /// A constant is rounded to this literal.
+    Rounded(String),
 }
 
 /// The steps in the order in which the program is rewritten; what is rewritten at several places alike, once.

@@ -62,6 +62,7 @@ fn certificate() -> Certificate {
             Line { left: 3, right: 4, why: Why::Parts(vec![Some(Used { line: 0, forward: true })]) },
             Line { left: 3, right: 4, why: Why::Chain(vec![Used { line: 1, forward: true }]) },
         ],
+        rounded: false,
     };
     let about = About { source, dtypes, rank: None, mode: Mode::Exact };
     let rules = [of("transposed_twice").1, of("transposed_once").1];
@@ -155,6 +156,7 @@ fn product[A, B, C, D](x: f32[A, B], y: f32[B, C], z: f32[C, D]) -> f32[A, D] { 
             values: vec![0, 1, 2],
         }],
         lines: vec![Line { left: 4, right: 6, why: Why::Rule { application: 0, forward: true } }],
+        rounded: false,
     };
     let rule = of(&matmul, "matmul_associates", &rules.display().to_string());
     let source_is = of(&program, "product", "product.rtl");

@@ -71,6 +71,8 @@ pub trait Rules {
 pub struct Became {
     /// Over the parameters of the source; parts that are alike are shared.
     pub term: Term,
+    /// The same bit for bit, with constants as they are rounded, where the derivation ends with that.
+    pub rounded: Option<Term>,
     /// Questions to the solvers on the way.
     pub tally: Tally,
 }
@@ -86,8 +88,8 @@ pub fn check(
     rules: &mut dyn Rules,
     mut leaves: Leaves<'_>,
 ) -> Result<Became, Refused> {
-    let term = steps::Check::of(source, upto, derivation, rules, &mut leaves)?.became()?;
-    Ok(Became { term, tally: leaves.tally })
+    let (term, rounded) = steps::Check::of(source, upto, derivation, rules, &mut leaves)?.became()?;
+    Ok(Became { term, rounded, tally: leaves.tally })
 }
 
 impl Checker {

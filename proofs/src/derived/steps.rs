@@ -2,13 +2,15 @@
 
 use super::applied::Applied;
 use super::nodes::Nodes;
-use super::told::Told;
+use super::told::{By, Told};
 use super::values::{Known, Look};
 use super::{Fault, Place, Refused, Rules, symbols};
 use crate::recheck::{Leaves, Sizes};
 use rtv_semantics::constant::{constant, is_literal};
 use rtv_semantics::defined::definedness;
-use rtv_semantics::derivation::{Built, Derivation, Head, Line, Used, Why, definition, operator_form};
+use rtv_semantics::derivation::{
+    Built, Derivation, Head, Line, Used, Why, definition, in_lets, operator_form, with_constants_rounded,
+};
 use rtv_semantics::entail::Cond;
 use rtv_semantics::program::{Function, Input, Mode};
 use rtv_semantics::size::{Size, Sym};
@@ -60,7 +62,7 @@ impl<'c, 's> Check<'c, 's> {
         rules: &'c mut dyn Rules,
         leaves: &'c mut Leaves<'s>,
     ) -> Result<Check<'c, 's>, Refused> {
-        let Derivation { terms, applications, lines } = derivation;
+        let Derivation { terms, applications, lines, rounded: _ } = derivation;
         let whole = |fault| Refused { at: Place::Whole, fault };
         for (what, count, most) in [
             ("terms", terms.len(), MAX_TERMS),
@@ -101,17 +103,31 @@ impl<'c, 's> Check<'c, 's> {
         Ok(check)
     }
 
-    /// The term that the source became.
-    pub fn became(mut self) -> Result<Term, Refused> {
+    /// The term that the source became, and the same with constants as they are rounded, if that is asked.
+    pub fn became(mut self) -> Result<(Term, Option<Term>), Refused> {
         let last = self.through()?;
-        Ok(self.nodes.term(last, &mut self.fresh))
+        let term = self.nodes.term(last, &mut self.fresh);
+        let rounded = self.derivation.rounded.then(|| self.rounded(&term).0);
+        Ok((term, rounded))
     }
 
     /// The steps of a derivation that is accepted.
     pub fn told(mut self) -> Result<Vec<Told>, Refused> {
-        self.through()?;
+        let last = self.through()?;
         let steps = self.derivation.rewriting();
-        Ok(steps.into_iter().map(|used| self.step(used)).collect())
+        let mut told: Vec<Told> = steps.into_iter().map(|used| self.step(used)).collect();
+        if self.derivation.rounded {
+            let term = self.nodes.term(last, &mut self.fresh);
+            let rounded = |[before, after]: [Term; 2]| Told { by: By::Rounded, forward: true, before, after };
+            told.extend(self.rounded(&term).1.into_iter().map(rounded));
+        }
+        Ok(told)
+    }
+
+    /// A term with constants as they are rounded, and those.
+    fn rounded(&mut self, term: &Term) -> (Term, Vec<[Term; 2]>) {
+        let body = in_lets(term, &mut self.fresh);
+        with_constants_rounded(&body, &mut self.fresh)
     }
 
     /// Goes through all of it; the node that the source became.

@@ -3,7 +3,7 @@
 //! First what it is about, then sizes, terms, applications and lines, each kind counted from 0, and at
 //! last the hash of all lines before. Lists are numbers between commas, `-` if there are none; of
 //! a line that is used, `>3` says that it is read from left to right, `<3` the other way, `=`
-//! that nothing changes. A text is read only if it is what would be written of what was read.
+//! that nothing changes. `rounded` says that in the end constants are put in as they are rounded. A text is read only if it is what would be written of what was read.
 
 use super::certificate::{Certificate, Subject};
 use crate::certificate::{escaped, unescaped};
@@ -44,6 +44,7 @@ pub fn write(certificate: &Certificate) -> String {
     lines.extend(derivation.terms.iter().map(term));
     lines.extend(applied);
     lines.extend(derivation.lines.iter().map(line));
+    lines.extend(derivation.rounded.then(|| "rounded".to_string()));
     let text = lines.join("\n") + "\n";
     let hash = Certificate::hash(&text);
     format!("{text}end {hash}\n")
@@ -214,6 +215,7 @@ impl Reader {
                 let line = Line { left: number(left)?, right: number(right)?, why: read_why(why)? };
                 self.derivation.lines.push(line);
             }
+            ["rounded"] => self.derivation.rounded = true,
             ["end", _] => self.ended = true,
             _ => return None,
         }

@@ -34,6 +34,8 @@ pub enum By {
     /// The operator of this name is its body.
     Definition(String),
     Constant,
+    /// A constant as it is rounded.
+    Rounded,
 }
 
 impl Check<'_, '_> {

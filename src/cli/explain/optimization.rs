@@ -39,7 +39,7 @@ pub fn tell(text: &str, effort: &Effort, reporter: &mut Reporter) {
             lines.push(format!("{:>3} {}", number + 1, title(step, certificate)));
             let statement = match &step.by {
                 By::Rule { name, .. } => statements.get(&**name),
-                By::Definition(_) | By::Constant => None,
+                By::Definition(_) | By::Constant | By::Rounded => None,
             };
             let rule = statement.map(|statement| format!("rule    {statement}"));
             lines.extend(rule.into_iter().chain(about(step)).map(|line| format!("      {line}")));
@@ -72,6 +72,7 @@ fn title(step: &Told, certificate: &Certificate) -> String {
         By::Definition(name) if step.forward => format!("`{name}` by its definition"),
         By::Definition(name) => format!("what `{name}` is by its definition"),
         By::Constant => "a constant".to_string(),
+        By::Rounded => "a constant, rounded".to_string(),
     }
 }
 

@@ -10,8 +10,9 @@ use rtv_proofs::derived::{Certificate, Proved, Subject, compare};
 use rtv_proofs::{Checker, Deadline, Module, Tally, subject};
 use rtv_semantics::derivation::{Derivation, in_lets};
 use rtv_semantics::diag::Diagnostic;
-use rtv_semantics::program::Function;
+use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::subst::Fresh;
+use rtv_semantics::term::Term;
 
 use crate::ledger::{Books, Filed, For, Limits};
 use crate::optimize::{RuleBook, statement};
@@ -50,10 +51,18 @@ pub fn checked(
         let mut fresh = Fresh::above([&became.term]).and_above(&source.facts);
         let result = in_lets(&became.term, &mut fresh);
         let time = Duration::from_millis(limits.timeout_ms).min(COMPARING);
-        match compare(source, &result, mode, limits.samples, limits.seed, &Deadline::after(Some(time))) {
-            Ok(_) => Ok(became.tally),
-            Err(found) => Err(format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))),
+        let alike = |source: &Function, result: &Term, mode| {
+            let deadline = Deadline::after(Some(time));
+            let compared = compare(source, result, mode, limits.samples, limits.seed, &deadline);
+            compared.map_err(|found| {
+                format!("what `{name}` became is not `{name}`: {}", found.lines().join("; "))
+            })
+        };
+        alike(source, &result, mode)?;
+        if let Some(rounded) = &became.rounded {
+            alike(&Function { body: result, ..source.clone() }, rounded, Mode::Exact)?;
         }
+        Ok(became.tally)
     })
 }
 

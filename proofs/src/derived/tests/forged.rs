@@ -83,7 +83,7 @@ fn kind(fault: &Fault) -> String {
 /// Changes one thing somewhere.
 fn change(hand: &mut Hand<'_>, sampler: &mut Sampler) {
     let other_size = other_size(hand, sampler);
-    let Derivation { terms, applications, lines } = &mut hand.derivation;
+    let Derivation { terms, applications, lines, .. } = &mut hand.derivation;
     let (count, applied, all) = (terms.len(), applications.len(), lines.len());
     match sampler.below(4) {
         0 => {
