@@ -2,7 +2,8 @@
 
 use super::value::{Origin, Value};
 use super::{Lower, Result, Stop, fail};
-use num_traits::Signed;
+use num_bigint::BigInt;
+use num_traits::{Euclid, Signed};
 use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::size::Size;
@@ -31,10 +32,8 @@ impl Lower<'_> {
             Value::Size(s, _) if self.mentions_data(s) => {
                 Ok(Term::cast(dtype, self.size_term(s, span), span))
             }
-            Value::Size(s, Origin::Computed) if !is_held(s, dtype) => {
-                Ok(Term::cast(dtype, Term::size(s.clone(), span), span))
-            }
-            Value::Size(s, _) => Ok(integer_literal(s, dtype, span)),
+            Value::Size(s, Origin::Computed) => Ok(integer_literal(&low_bits(s, dtype), dtype, span)),
+            Value::Size(s, Origin::Written) => Ok(integer_literal(s, dtype, span)),
             Value::Bool(b) => Ok(Term::cast(dtype, Term::bool(*b, span), span)),
             Value::Float(t) => Ok(number_as(t, dtype)),
             Value::Poison => Err(Stop::Poisoned),
@@ -179,12 +178,16 @@ impl Lower<'_> {
     }
 }
 
-/// Whether an integer, where it is known, is a value of the dtype; of a float one each is.
-fn is_held(size: &Size, dtype: DType) -> bool {
+/// What an integer dtype keeps of an integer that is known: its low bits. Others keep it as it is.
+fn low_bits(size: &Size, dtype: DType) -> Size {
     let range = dtype.int_range().filter(|_| dtype.is_int());
     match (size.as_const(), range) {
-        (Some(k), Some((low, high))) => (low.into()..=high.into()).contains(&k),
-        _ => true,
+        (Some(k), Some((low, high))) => {
+            let low = BigInt::from(low);
+            let count = BigInt::from(high) - &low + 1;
+            Size::int((k - &low).rem_euclid(&count) + low)
+        }
+        _ => size.clone(),
     }
 }
 
@@ -194,6 +197,10 @@ fn integer_literal(size: &Size, dtype: DType, span: Span) -> Term {
         Some(c) => match dtype.category() {
             Category::Bool => Term::bool(c != 0.into(), span),
             Category::Int => Term::lit(Lit::Int(c), dtype, span),
+            // Beyond the integers of f64 its text would be rounded twice.
+            Category::Float if size.as_i64().is_some_and(|k| Lit::integer(k, dtype).is_none()) => {
+                Term::cast(dtype, Term::size(size.clone(), span), span)
+            }
             Category::Float => Term::lit(Lit::Decimal(format!("{c}").into()), dtype, span),
         },
         None => Term::cast(dtype, Term::size(size.clone(), span), span),
