@@ -166,7 +166,8 @@ pub(crate) fn flatten(conds: &[Cond]) -> Vec<Cond> {
 }
 
 /// The facts connected to the goal through common symbols (the cone of influence),
-/// and those without symbols.
+/// and those without symbols; all where the goal has none, and asks whether they contradict
+/// each other.
 fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
     let syms = |cond: &Cond| {
         let mut set = BTreeSet::new();
@@ -174,6 +175,9 @@ fn relevant(facts: &[Cond], goal: &Cond) -> Vec<Cond> {
         set
     };
     let mut reached = syms(goal);
+    if reached.is_empty() {
+        return flatten(facts);
+    }
     let mut rest: Vec<(Cond, BTreeSet<Sym>)> =
         flatten(facts).into_iter().map(|cond| (cond.clone(), syms(&cond))).collect();
     let mut kept = Vec::new();

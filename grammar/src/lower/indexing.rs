@@ -252,6 +252,8 @@ impl Lower<'_> {
         let cond = Cond::within(&Size::zero(), at, extent);
         match self.decide(&cond) {
             Some(true) => {}
+            // Where no index exists, nothing is read.
+            Some(false) if self.unreachable() => {}
             Some(false) => {
                 return fail(216, span, format!("index {at} is out of range for an axis of {extent}"));
             }
