@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use crate::canary::{self, Canary, canaries};
 use crate::query::{Query, Shape};
-use crate::remembered::Known;
+use crate::remembered::{Known, Weighed};
 use crate::solver::{Answer, Backend, Budget, Fault, Reason, check_version};
 use crate::wire::{self, Asking};
 
@@ -220,7 +220,7 @@ impl Pool {
 
     /// The answer that was given before, unless none counts any more, or that of a worker, which
     /// is then kept.
-    fn known_or<Q: Hash + Eq>(
+    fn known_or<Q: Hash + Eq + Weighed>(
         &self,
         known: &Mutex<Known<Q>>,
         question: Q,

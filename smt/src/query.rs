@@ -146,6 +146,12 @@ pub(crate) struct Shape {
     watched: Vec<Id>,
 }
 
+impl Shape {
+    pub fn nodes(&self) -> usize {
+        self.nodes.len()
+    }
+}
+
 impl FpOp {
     fn arity(self) -> usize {
         match self {

@@ -14,19 +14,42 @@ use std::hash::Hash;
 /// Questions that are kept; then all are forgotten, which bounds the memory.
 const MAX_KEPT: usize = 5_000;
 
+/// Bytes of questions that outlive a claim, about; then all are forgotten. One of more than a
+/// thousandth of it is not kept.
+const MAX_BYTES: usize = 64 << 20;
+
 /// Answers by question and resource limit. They depend on nothing else, so that they outlive a
 /// claim.
 pub(crate) struct Known<Q> {
     answers: FxHashMap<(Q, u32), Answer>,
+    bytes: usize,
 }
 
 impl<Q> Default for Known<Q> {
     fn default() -> Known<Q> {
-        Known { answers: FxHashMap::default() }
+        Known { answers: FxHashMap::default(), bytes: 0 }
     }
 }
 
-impl<Q: Hash + Eq> Known<Q> {
+/// A question that takes memory.
+pub(crate) trait Weighed {
+    fn bytes(&self) -> usize;
+}
+
+impl Weighed for String {
+    fn bytes(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Weighed for Shape {
+    fn bytes(&self) -> usize {
+        // A node and what it points to.
+        128 * self.nodes()
+    }
+}
+
+impl<Q: Hash + Eq + Weighed> Known<Q> {
     pub fn of(&self, asked: &(Q, u32)) -> Option<Answer> {
         self.answers.get(asked).cloned()
     }
@@ -35,9 +58,14 @@ impl<Q: Hash + Eq> Known<Q> {
         if passes(answer) {
             return;
         }
-        if self.answers.len() >= MAX_KEPT {
-            self.answers.clear();
+        let bytes = asked.0.bytes();
+        if bytes > MAX_BYTES / 1000 {
+            return;
         }
+        if self.bytes + bytes > MAX_BYTES {
+            (self.bytes, self.answers) = (0, FxHashMap::default());
+        }
+        self.bytes += bytes;
         self.answers.insert(asked, answer.clone());
     }
 }
@@ -113,10 +141,28 @@ mod tests {
     #[test]
     fn what_outlives_a_claim_serves_for_one_limit() {
         let mut known = Known::default();
-        known.keep(("x", 100), &Answer::Unsat);
-        known.keep(("y", 100), &Answer::Unknown(Reason::Timeout));
-        assert_eq!(known.of(&("x", 100)), Some(Answer::Unsat));
-        assert_eq!([known.of(&("x", 200)), known.of(&("x", 50)), known.of(&("y", 100))], [None, None, None]);
+        let asked = |text: &str, limit| (text.to_string(), limit);
+        known.keep(asked("x", 100), &Answer::Unsat);
+        known.keep(asked("y", 100), &Answer::Unknown(Reason::Timeout));
+        assert_eq!(known.of(&asked("x", 100)), Some(Answer::Unsat));
+        for other in [asked("x", 200), asked("x", 50), asked("y", 100)] {
+            assert_eq!(known.of(&other), None);
+        }
+    }
+
+    #[test]
+    fn what_outlives_a_claim_takes_so_much_memory() {
+        let mut known = Known::default();
+        let large = |k: u32| (k.to_string().repeat(60_000 / k.to_string().len()), k);
+        for k in 1..3_000 {
+            known.keep(large(k), &Answer::Unsat);
+            assert!(known.bytes <= MAX_BYTES && known.answers.len() <= 1_200, "{k}");
+        }
+        assert_eq!(known.of(&large(2_999)), Some(Answer::Unsat));
+        assert_eq!(known.of(&large(1)), None);
+        let huge = ("x".repeat(70_000), 1);
+        known.keep(huge.clone(), &Answer::Unsat);
+        assert_eq!(known.of(&huge), None);
     }
 
     #[test]
