@@ -268,10 +268,15 @@ impl Solver {
 
     /// Does work in which what has a model is asked of the backend for its own.
     pub fn without_guesses<R>(&self, work: impl FnOnce() -> R) -> R {
-        let before = self.guesses.swap(false, Ordering::Relaxed);
-        let result = work();
-        self.guesses.store(before, Ordering::Relaxed);
-        result
+        // Also when the work is cancelled, which unwinds.
+        struct Again<'s>(&'s AtomicBool, bool);
+        impl Drop for Again<'_> {
+            fn drop(&mut self) {
+                self.0.store(self.1, Ordering::Relaxed);
+            }
+        }
+        let _again = Again(&self.guesses, self.guesses.swap(false, Ordering::Relaxed));
+        work()
     }
 
     fn may_guess(&self) -> bool {
@@ -410,6 +415,8 @@ mod tests {
         let Answer::Sat(values) = solver.check(&q, Budget::PRUNE) else { panic!("there is a model") };
         assert!(matches!(&values[..], [ModelValue::Int(n)] if *n > BigInt::from(10)), "{values:?}");
         assert_eq!(solver.without_guesses(|| solver.check(&q, Budget::PRUNE)), open);
+        let cancelled = AssertUnwindSafe(|| solver.without_guesses(|| panic!("cancelled")));
+        assert!(catch_unwind(cancelled).is_err() && solver.may_guess());
         let below = q.lt(n, ten);
         q.assert(below);
         assert_eq!(solver.check(&q, Budget::PRUNE), open);
