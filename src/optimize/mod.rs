@@ -17,7 +17,7 @@ use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_semantics::alpha::{alpha_eq, apart_by_sizes};
-use rtv_semantics::derivation::{in_lets, operator_form, with_constants_rounded};
+use rtv_semantics::derivation::{Derivation, Why, in_lets, operator_form, with_constants_rounded};
 use rtv_semantics::program::{Function, Mode};
 use rtv_semantics::subst::{Fresh, children};
 use rtv_semantics::term::{Form, Fun, Term};
@@ -226,8 +226,22 @@ pub fn optimize(
             Err(Refused { at: Place::Application(at), fault }) => {
                 left_out.push((found.derivation.applications[at].rule.clone(), fault.to_string()));
             }
-            Err(refused) => return Err(Failed::Refused(refused)),
+            Err(refused) => match (&refused.fault, rule_of(&found.derivation, refused.at)) {
+                // Sizes under binders in the graph, whose rules are elaborated by guesses, may be written
+                // otherwise than in the rule.
+                (Fault::Sides, Some(rule)) => left_out.push((rule, refused.fault.to_string())),
+                _ => return Err(Failed::Refused(refused)),
+            },
         }
+    }
+}
+
+/// The rule that a line of a derivation applies.
+fn rule_of(derivation: &Derivation, at: Place) -> Option<Arc<str>> {
+    let Place::Line(line) = at else { return None };
+    match derivation.lines.get(line)?.why {
+        Why::Rule { application, .. } => Some(derivation.applications.get(application)?.rule.clone()),
+        _ => None,
     }
 }
 

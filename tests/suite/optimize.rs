@@ -311,6 +311,22 @@ fn of_integers[N](x: i32[N]) -> i32[N] { return x // (full([], 7, i32) // full([
 }
 
 #[test]
+fn a_rule_that_the_checker_does_not_know_again_is_left_out() {
+    let folder = Folder::new("optimize-sides");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn f(x: f32[2, 3, 4]) -> f32[] { return sum(flatten(x), dim = 0) }
+",
+    );
+    for upto in ["exact", "real"] {
+        let run = folder.run(&["opt", "p.rtl", "f", "--upto", upto]);
+        assert!(run.code == Some(0) && !run.err.contains("R0798"), "{run:?}");
+        assert!(run.out.contains("fn f(x: f32[2, 3, 4]) -> f32[]"), "{run:?}");
+    }
+}
+
+#[test]
 fn rules_stand_at_known_sizes() {
     let folder = Folder::new("optimize-known");
     folder.file(
