@@ -36,8 +36,11 @@ pub struct Apart(FxHashMap<(HeadId, HeadId), Option<Equations>>);
 
 impl Apart {
     fn equations(&mut self, graph: &Graph, pattern: HeadId, head: HeadId) -> Option<Equations> {
-        let compare = || apart_by_sizes(&graph.heads().get(pattern).term, &graph.heads().get(head).term);
-        self.0.entry((pattern, head)).or_insert_with(|| compare().map(Rc::new)).clone()
+        let compare = || {
+            let apart = apart_by_sizes(&graph.heads().get(pattern).term, &graph.heads().get(head).term)?;
+            Some(Rc::new(apart.into_iter().map(|apart| apart.sizes).collect()))
+        };
+        self.0.entry((pattern, head)).or_insert_with(compare).clone()
     }
 }
 

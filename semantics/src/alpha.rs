@@ -4,6 +4,7 @@
 //! binders enclose it, sizes are brought to normal form again, and then compared.
 //! Spans and the texts of preconditions do not count.
 
+use crate::entail::Cond;
 use crate::size::{Size, Sym, SymKind};
 use crate::subst::{FreeCache, lets};
 use crate::term::{Binder, Form, Fun, Instance, Term, Var};
@@ -18,9 +19,24 @@ pub fn alpha_eq(a: &Term, b: &Term) -> bool {
     Compare::default().terms(&mut Pairs::default(), a, b)
 }
 
+/// Two sizes at one place of terms that are else the same.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Apart {
+    pub sizes: (Size, Size),
+    /// The ranges of the indices that are bound around them, outer ones first, as the first term has them.
+    pub ranges: Vec<(Sym, Size)>,
+}
+
+impl Apart {
+    /// What holds of the indices.
+    pub fn within(&self) -> Vec<Cond> {
+        self.ranges.iter().map(|(index, extent)| Cond::lt(&Size::sym(index), extent)).collect()
+    }
+}
+
 /// The sizes at which the terms differ, if they are the same but for sizes and renaming: each pair
 /// once. A size under binders has [`is_bound`] symbols for what they bind.
-pub fn apart_by_sizes(a: &Term, b: &Term) -> Option<Vec<(Size, Size)>> {
+pub fn apart_by_sizes(a: &Term, b: &Term) -> Option<Vec<Apart>> {
     let mut compare = Compare { differing: Some(Vec::new()), ..Compare::default() };
     if !compare.terms(&mut Pairs::default(), a, b) {
         return None;
@@ -105,12 +121,19 @@ impl Names {
 struct Pairs {
     left: Names,
     right: Names,
+    /// Of the indices bound so far, by their canonical symbols.
+    ranges: Vec<(Sym, Size)>,
     equal: FxHashSet<(usize, usize)>,
 }
 
 impl Pairs {
     fn inner(&self) -> Pairs {
-        Pairs { left: self.left.clone(), right: self.right.clone(), equal: FxHashSet::default() }
+        Pairs {
+            left: self.left.clone(),
+            right: self.right.clone(),
+            ranges: self.ranges.clone(),
+            equal: FxHashSet::default(),
+        }
     }
 
     fn vars(&self, a: &Var, b: &Var) -> bool {
@@ -132,7 +155,7 @@ impl Pairs {
 struct Compare {
     free: FreeCache,
     /// Where sizes that differ are noted, rather than being a difference of the terms.
-    differing: Option<Vec<(Size, Size)>>,
+    differing: Option<Vec<Apart>>,
 }
 
 impl Compare {
@@ -141,9 +164,9 @@ impl Compare {
         match &mut self.differing {
             _ if a == b => true,
             Some(differing) => {
-                let pair = (a, b);
-                if !differing.contains(&pair) {
-                    differing.push(pair);
+                let apart = Apart { sizes: (a, b), ranges: scope.ranges.clone() };
+                if !differing.contains(&apart) {
+                    differing.push(apart);
                 }
                 true
             }
@@ -172,6 +195,10 @@ impl Compare {
         for (x, y) in a.iter().zip(b) {
             if x.sym.kind() != y.sym.kind() || !self.sizes(&inner, &x.extent, &y.extent) {
                 return None;
+            }
+            if self.differing.is_some() {
+                let index = canonical(inner.left.depth, x.sym.kind());
+                inner.ranges.push((index, inner.left.size(&x.extent)));
             }
             inner.left.bind_sym(&x.sym);
             inner.right.bind_sym(&y.sym);

@@ -28,6 +28,7 @@ mod compare;
 mod fault;
 mod library;
 mod nodes;
+mod rewritten;
 mod scalars;
 mod steps;
 #[cfg(test)]

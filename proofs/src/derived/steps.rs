@@ -51,6 +51,8 @@ pub struct Check<'c, 's> {
     safe_heads: FxHashMap<usize, bool>,
     safe: FxHashMap<usize, bool>,
     known: FxHashMap<usize, Known>,
+    /// Of pairs of heads, whether they are the same but for sizes that are written otherwise.
+    pub heads_alike: FxHashMap<[usize; 2], bool>,
 }
 
 impl<'c, 's> Check<'c, 's> {
@@ -94,6 +96,7 @@ impl<'c, 's> Check<'c, 's> {
             safe_heads: FxHashMap::default(),
             safe: FxHashMap::default(),
             known: FxHashMap::default(),
+            heads_alike: FxHashMap::default(),
         };
         let form = operator_form(&source.body, &mut check.fresh);
         if form.dropped && !check.fails_nowhere(&source.body, &[]) {
@@ -231,12 +234,13 @@ impl<'c, 's> Check<'c, 's> {
                 }
                 let [from, to] = self.application(*application)?;
                 let sides = if *forward { [from, to] } else { [to, from] };
-                if sides == [left, right] { Ok(()) } else { Err(Fault::Sides) }
+                let are_sides = self.is_written_as(sides[0], left) && self.is_written_as(sides[1], right);
+                if are_sides { Ok(()) } else { Err(Fault::Sides) }
             }
-            Why::Definition => match self.body(left)? == right {
-                true => Ok(()),
-                false => Err(Fault::NotTheBody),
-            },
+            Why::Definition => {
+                let body = self.body(left)?;
+                if self.is_written_as(body, right) { Ok(()) } else { Err(Fault::NotTheBody) }
+            }
             Why::Constant => match self.constant(left)? == right {
                 true => Ok(()),
                 false => Err(Fault::NotTheConstant),

@@ -3,6 +3,7 @@
 mod constants;
 mod forged;
 mod known;
+mod rewritten;
 
 use super::{Fault, Place, Proved, Refused, Rules, compare};
 use crate::check::{Checker, Settings, Stage};
@@ -68,6 +69,9 @@ rule not_proved[M, N, T: float](x: T[M, N]) {
 rule sorted_index[N](x: f32[N], i: i64[]) requires i >= 0, i < N {
   x[i] => x[i]
 }
+rule columns_alike[N, T: any](x: T[N]) {
+  [x[i] for i in N, j in 4] => expand(unsqueeze(x, 1), [N, 4])
+}
 rule log_of_product[*S, T: float](x: T[*S], y: T[*S]) upto real {
   log(x) + log(y) => log(x * y)
 }
@@ -90,6 +94,7 @@ fn gathered[N](x: f32[N], y: f32[N], i: i64[N]) -> f32[N] {
   return where(full_like(x, 1) == 1, x, gather(y, 0, i))
 }
 fn indexed[N](x: f32[N], i: i64[]) -> f32[] requires i >= 0, i < N { return x[i] }
+fn columns[N](x: f32[N]) -> f32[N, 4] { return [x[i] for i in N, j in 4] }
 fn logs[N](x: f32[N], y: f32[N]) -> f32[N] { return log(x) + log(y) }
 fn logs_of_exp[N](x: f32[N], y: f32[N]) -> f32[N] { return log(exp(x)) + log(exp(y) + 1.0) }
 ";
@@ -139,7 +144,10 @@ impl Desk {
     }
 
     fn hand_at(&self, function: &str, rank: Option<usize>) -> Hand<'_> {
-        let source = self.function(function, rank);
+        self.hand_of(self.function(function, rank))
+    }
+
+    fn hand_of(&self, source: Function) -> Hand<'_> {
         let mut hand = Hand { desk: self, source, derivation: Derivation::default(), root: 0 };
         let form = operator_form(&hand.source.body, &mut Fresh::new(1_000_000)).term;
         hand.root = hand.whole(&form, &Head::Source, Vec::new(), &FxHashMap::default());
