@@ -21,6 +21,7 @@ mod heads;
 mod known;
 mod matching;
 mod optimize;
+mod present;
 mod rule;
 mod search;
 mod unknowns;
@@ -28,5 +29,6 @@ mod work;
 
 pub use conditions::Refusal;
 pub use optimize::{Optimized, Settings, is_cheaper, optimize};
+pub use present::{Kind, Present};
 pub use rule::{Prepared, Rule, Unusable};
-pub use search::{Ended, Limits, Present, Rules};
+pub use search::{Ended, Limits, Rules};

@@ -7,12 +7,11 @@
 //! program: nothing comes of one that could be cheaper.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use egg::Id;
 use rtv_semantics::derivation::{definition, parts};
-use rtv_semantics::dtype::DType;
 use rtv_semantics::size::Size;
 use rtv_semantics::subst::{Fresh, Subst};
 use rtv_semantics::term::{Form, Fun, Term};
@@ -24,6 +23,7 @@ use crate::found::Found;
 use crate::graph::{Graph, Root};
 use crate::heads::HeadId;
 use crate::matching::{Apart, Match, Matcher, Tree};
+use crate::present::Present;
 use crate::rule::{Instance, Pattern, Rule, Unusable};
 use crate::work::Priced;
 
@@ -93,15 +93,6 @@ struct Searched {
 /// What was refused, and how often, by rule and reason.
 pub type Refused = BTreeMap<usize, (Refusal, u64)>;
 
-/// What a graph is made of.
-#[derive(Default, Debug)]
-pub struct Present {
-    /// The names of the operators that are applied.
-    pub operators: BTreeSet<String>,
-    /// The dtypes and numbers of axes of its tensors.
-    pub kinds: BTreeSet<(DType, usize)>,
-}
-
 /// Gives the rules, at the choices of dtypes and ranks, that may stand in a graph of such terms, each once.
 pub type Rules<'a> = dyn FnMut(&Present) -> Vec<Rule> + 'a;
 
@@ -169,16 +160,7 @@ impl<'a> Search<'a> {
 
     /// Takes up the rules for what is in the graph by now.
     fn take_up(&mut self, rules: &mut Rules<'_>) {
-        let mut present = Present::default();
-        let in_graph: BTreeSet<HeadId> = self.graph.egraph.nodes().iter().map(|node| node.head).collect();
-        for head in in_graph {
-            let term = &self.graph.heads().get(head).term;
-            if let Form::Call(Fun::Op(instance), _) = term.form() {
-                present.operators.insert(instance.name.to_string());
-            }
-            present.kinds.extend(term.tensor_type().map(|t| (t.dtype, t.shape.len())));
-        }
-        for rule in rules(&present) {
+        for rule in rules(&Present::in_graph(&self.graph)) {
             let known = self.rules.iter().position(|known| known.name == rule.name);
             let at = known.unwrap_or(self.rules.len());
             self.compile(at, &rule);

@@ -1,7 +1,7 @@
 //! What a rule is about for sure, as its text says: the operators that its sides apply, the values that they are
 //! computed from. A rule need not be elaborated for a program that lacks it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rtv_grammar::ast::{
     Args, Dim, Elem, Element, Expr, ExprKind, Generic, IndexItem, ItemKind, Param, TypeKind, UnaryOp,
@@ -15,15 +15,27 @@ use crate::module::Module;
 /// Operators that are functions of sizes as well.
 const OF_SIZES_TOO: [&str; 4] = ["min", "max", "abs", "all"];
 
+/// By name, what an operator is directly applied to.
+pub type Applied = BTreeMap<String, Operands>;
+
+/// Results of these operators, and these parameters.
+#[derive(Clone, Default, Debug)]
+pub struct Operands {
+    pub operators: BTreeSet<String>,
+    pub params: BTreeSet<String>,
+}
+
 /// By side of the rule at a place, the operators that it applies whatever else it does; it does not stand
 /// where one is missing. Of other claims nothing is sure.
-pub fn surely_applied(module: &Module, at: usize) -> [BTreeSet<String>; 2] {
+pub fn surely_applied(module: &Module, at: usize) -> [Applied; 2] {
     let ItemKind::Rule(rule) = &module.items[at].kind else { return Default::default() };
-    let tensors = rule.params.iter().filter(|param| matches!(param.ty.kind, TypeKind::Tensor { .. }));
+    // Without brackets it is a size, a number or a list of axes.
+    let tensors =
+        rule.params.iter().filter(|param| matches!(param.ty.kind, TypeKind::Tensor { dims: Some(_), .. }));
     let tensors: BTreeSet<&str> = tensors.map(|param| param.name.name.as_str()).collect();
     [&rule.lhs, &rule.rhs].map(|side| {
-        let mut looking = Looking { tensors: &tensors, surely: BTreeSet::new() };
-        looking.visit(side);
+        let mut looking = Looking { tensors: &tensors, surely: Applied::default() };
+        looking.visit(side, None);
         looking.surely
     })
 }
@@ -31,30 +43,32 @@ pub fn surely_applied(module: &Module, at: usize) -> [BTreeSet<String>; 2] {
 struct Looking<'a> {
     /// The parameters that are tensors.
     tensors: &'a BTreeSet<&'a str>,
-    surely: BTreeSet<String>,
+    surely: Applied,
 }
 
 impl Looking<'_> {
-    /// Looks at an expression of which the value of the side is made.
-    fn visit(&mut self, expr: &Expr) {
+    /// Looks at an expression of which the value of the side is made: an argument of the operator `above`, if that
+    /// is sure.
+    fn visit(&mut self, expr: &Expr, above: Option<&str>) {
         match &expr.kind {
             ExprKind::Call { fun, args: Args::List(args) } => {
                 let Some(name) = operator(fun) else { return };
-                if !OF_SIZES_TOO.contains(&name.as_str()) {
-                    self.surely.insert(name);
+                let sure = !OF_SIZES_TOO.contains(&name.as_str());
+                if sure {
+                    self.applied(&name, above);
                 }
                 // What is not the first operand may be a size.
-                args.first().into_iter().for_each(|arg| self.visit(&arg.value));
+                args.first().into_iter().for_each(|arg| self.visit(&arg.value, sure.then_some(&name)));
             }
             ExprKind::Binary { op, lhs, rhs } if self.is_tensor(expr) => {
-                self.surely.insert(operator_name(*op).into());
-                self.visit(lhs);
-                self.visit(rhs);
+                let name = operator_name(*op);
+                self.applied(name, above);
+                [lhs, rhs].into_iter().for_each(|operand| self.visit(operand, Some(name)));
             }
             ExprKind::Unary { op, arg } if self.is_tensor(arg) => {
                 let name = if *op == UnaryOp::Neg { "neg" } else { "logical_not" };
-                self.surely.insert(name.into());
-                self.visit(arg);
+                self.applied(name, above);
+                self.visit(arg, Some(name));
             }
             ExprKind::Index { base, items } => {
                 let narrows = |item: &IndexItem| match item {
@@ -64,18 +78,30 @@ impl Looking<'_> {
                     _ => false,
                 };
                 if items.iter().any(narrows) && self.is_tensor(base) {
-                    self.surely.insert("getitem".into());
+                    self.applied("getitem", None);
                 }
-                self.visit(base);
+                self.visit(base, None);
             }
-            ExprKind::Field { base, .. } => self.visit(base),
-            ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.visit(part)),
+            ExprKind::Field { base, .. } => self.visit(base, None),
+            ExprKind::Tuple(parts) => parts.iter().for_each(|part| self.visit(part, None)),
             ExprKind::List(parts) => parts.iter().for_each(|part| match part {
-                Element::Expr(part) => self.visit(part),
+                Element::Expr(part) => self.visit(part, None),
                 Element::Splat(_) => {}
             }),
+            ExprKind::Name(name) if self.tensors.contains(name.as_str()) => {
+                self.of(above).map(|operands| operands.params.insert(name.to_string()));
+            }
             _ => {}
         }
+    }
+
+    fn applied(&mut self, name: &str, above: Option<&str>) {
+        self.surely.entry(name.into()).or_default();
+        self.of(above).map(|operands| operands.operators.insert(name.into()));
+    }
+
+    fn of(&mut self, above: Option<&str>) -> Option<&mut Operands> {
+        self.surely.get_mut(above?)
     }
 
     /// Whether it is computed from the elements of a tensor, rather than from sizes: a tensor stands in it, and
@@ -109,11 +135,11 @@ pub fn most_axes(module: &Module, at: usize, rank: usize) -> usize {
 /// A dtype and a number of axes.
 pub type Kind = (DType, usize);
 
-/// The kinds of the tensors that the rule at a place takes at a choice, as far as its text says them: it does not
-/// stand where there is no value of one.
-pub fn kinds_taken(module: &Module, at: usize, choice: &Choice) -> BTreeSet<Kind> {
+/// The kinds of the tensors that the rule at a place takes at a choice, by parameter, as far as its text says them:
+/// it does not stand where there is no value of one.
+pub fn kinds_taken(module: &Module, at: usize, choice: &Choice) -> BTreeMap<String, Kind> {
     let (ItemKind::Rule(rule), Ranks::Fixed(rank)) = (&module.items[at].kind, choice.ranks) else {
-        return BTreeSet::new();
+        return BTreeMap::new();
     };
     let is_rank = |name: &str| {
         rule.generics.iter().any(|generic| matches!(generic, Generic::Rank(rank) if rank.name == name))
@@ -133,7 +159,8 @@ pub fn kinds_taken(module: &Module, at: usize, choice: &Choice) -> BTreeSet<Kind
     };
     let kind = |param: &Param| match &param.ty.kind {
         TypeKind::Tensor { elem, dims: Some(dims), .. } => {
-            Some((dtype(elem)?, dims.iter().map(axes).sum::<Option<usize>>()?))
+            let kind = (dtype(elem)?, dims.iter().map(axes).sum::<Option<usize>>()?);
+            Some((param.name.name.to_string(), kind))
         }
         _ => None,
     };

@@ -41,7 +41,7 @@ mod verdict;
 mod verify;
 mod witness;
 
-pub use applied::{kinds_taken, surely_applied};
+pub use applied::{Applied, Kind, kinds_taken, surely_applied};
 pub use as_test::as_test;
 pub use certificate::Certificate;
 pub use check::{Checker, Outcome, Settings, Stage};

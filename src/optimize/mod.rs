@@ -7,6 +7,7 @@ mod rules;
 mod sizes;
 mod steps;
 mod text;
+mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -25,6 +26,7 @@ use rtv_semantics::types::Type;
 
 use beside::Pair;
 use sizes::{sizes_near, total};
+use threads::on_two_threads;
 
 pub use beside::ratio;
 pub use dot::dot;
@@ -133,6 +135,17 @@ struct Floats {
     overflow: bool,
 }
 
+/// The number of random inputs, of those that are asked for, on which a program and what became of it agree on the
+/// reference evaluator, within the time for that. Each half has a seed of its own.
+fn compared(source: &Function, body: &Term, mode: Mode, samples: u64, seed: u64) -> Result<u64, Failed> {
+    let deadline = Deadline::after(Some(COMPARING));
+    let seed = seed.wrapping_mul(2);
+    let halves = [(samples.div_ceil(2), seed), (samples / 2, seed.wrapping_add(1))];
+    let agreed =
+        on_two_threads(&halves, |(samples, seed)| compare(source, body, mode, *samples, *seed, &deadline));
+    agreed.into_iter().sum::<Result<u64, _>>().map_err(Failed::Differs)
+}
+
 /// Compares floats at the sizes of the program where that is asked, and looks for overflows where a rule was applied.
 fn floats(source: &Function, result: &Function, sizes: &Sizes, whole: bool, changed: bool) -> Floats {
     let small = sizes_near(source, &BTreeMap::new(), 8).unwrap_or_else(|| sizes.clone());
@@ -198,9 +211,7 @@ pub fn optimize(
                     found.body = in_lets(&became.term, &mut fresh);
                 }
                 let Request { upto, samples, seed, .. } = *request;
-                let deadline = Deadline::after(Some(COMPARING));
-                let compared = compare(function, &found.body, upto, samples, seed, &deadline)
-                    .map_err(Failed::Differs)?;
+                let compared = compared(function, &found.body, upto, samples, seed)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
                 let changed = !found.derivation.applications.is_empty();
                 let Floats { apart, overflow } = floats(function, &improved, sizes, compared == 0, changed);
@@ -259,9 +270,7 @@ fn round_constants(
         return Ok(Vec::new());
     }
     let before = Function { body: std::mem::replace(&mut found.body, body), ..function.clone() };
-    let deadline = Deadline::after(Some(COMPARING));
-    compare(&before, &found.body, Mode::Exact, request.samples, request.seed, &deadline)
-        .map_err(Failed::Differs)?;
+    compared(&before, &found.body, Mode::Exact, request.samples, request.seed)?;
     found.derivation.rounded = true;
     found.after = cost(function, &found.body, sizes).map_or(found.after, |cost| cost.total());
     let step = |[_, literal]: &[Term; 2]| match literal.form() {

@@ -1,8 +1,7 @@
 //! The rules that the optimizer may use: claims that a ledger calls proved as they stand now.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rtv_egraph::{Prepared, Present, Rule};
@@ -10,15 +9,18 @@ use rtv_grammar::ast::{Arrow, DefKind, Item, ItemKind};
 use rtv_grammar::lower::{Choice, Ranks};
 use rtv_grammar::print::print_expr;
 use rtv_proofs::derived::{Proved, Subject};
-use rtv_proofs::{Checker, Module, kinds_taken, rule_choices, rule_claim, subject, surely_applied};
+use rtv_proofs::{
+    Applied, Checker, Kind, Module, kinds_taken, rule_choices, rule_claim, subject, surely_applied,
+};
 use rtv_semantics::diag::{Diagnostic, FileId};
 use rtv_semantics::dtype::DType;
 use rtv_semantics::guess::{Guessing, Remembering};
 use rtv_semantics::program::{ClaimKind, Mode};
 
-use crate::cli::STACK_BYTES;
 use crate::ledger::{Book, Books, For, Line};
 use crate::project::Project;
+
+use super::threads::on_two_threads;
 
 /// Path, text and ledger of each file of rules.
 const SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules.rs"));
@@ -56,7 +58,7 @@ pub struct Stated {
     pub fragile: bool,
     pub standing: Standing,
     /// The operators that each side surely applies.
-    surely: [BTreeSet<String>; 2],
+    surely: [Applied; 2],
     both_ways: bool,
 }
 
@@ -67,10 +69,21 @@ impl Stated {
         ![Mode::Reassoc, Mode::Real].iter().filter(|mode| weaker(mode)).any(|mode| mode.name() == self.mode)
     }
 
-    /// Whether all that one side surely applies is among these operators.
-    fn may_stand(&self, operators: &BTreeSet<String>) -> bool {
+    /// Whether one side may stand in a graph, by the operators that it surely applies and by what to: parameters, as
+    /// far as their kinds are known, and results of operators.
+    fn may_stand(&self, present: &Present, kinds: &BTreeMap<String, Kind>) -> bool {
+        let is_there = |side: &Applied| {
+            side.iter().all(|(name, operands)| {
+                let Some(present) = present.operators.get(name) else { return false };
+                operands.operators.is_subset(&present.operators)
+                    && operands
+                        .params
+                        .iter()
+                        .all(|param| kinds.get(param).is_none_or(|kind| present.kinds.contains(kind)))
+            })
+        };
         let [left, right] = &self.surely;
-        left.is_subset(operators) || self.both_ways && right.is_subset(operators)
+        is_there(left) || self.both_ways && is_there(right)
     }
 }
 
@@ -169,7 +182,7 @@ impl RuleBook {
         let used: Vec<&Stated> =
             self.stated.iter().filter(|stated| used.contains(stated.name.as_str())).collect();
         let exponential = |stated: &&&Stated| {
-            stated.surely.iter().flatten().any(|name| EXPONENTIAL.contains(&name.as_str()))
+            stated.surely.iter().flat_map(Applied::keys).any(|name| EXPONENTIAL.contains(&name.as_str()))
         };
         let names =
             |some: Vec<&&Stated>| some.into_iter().map(|stated| stated.name.as_str().into()).collect();
@@ -236,14 +249,17 @@ impl RuleBook {
         move |present| {
             let mut now = Vec::new();
             open.retain_mut(|(stated, choices)| {
-                if !stated.may_stand(&present.operators) {
+                if !stated.may_stand(present, &BTreeMap::new()) {
                     return true;
                 }
                 let (module, at) = self.item(stated);
                 let choices =
                     choices.get_or_insert_with(|| rule_choices(module, at, &wanted.dtypes, wanted.rank));
-                let may_stand =
-                    |choice: &mut Choice| kinds_taken(module, at, choice).is_subset(&present.kinds);
+                let may_stand = |choice: &mut Choice| {
+                    let kinds = kinds_taken(module, at, choice);
+                    kinds.values().all(|kind| present.kinds.contains(kind))
+                        && stated.may_stand(present, &kinds)
+                };
                 let given: Vec<Choice> = choices.extract_if(.., may_stand).collect();
                 if !given.is_empty() {
                     now.push((*stated, given));
@@ -307,35 +323,6 @@ fn all_stated(module: &Module, path: &str, text: &str, known: Option<&Book>) -> 
     module.items.iter().enumerate().filter_map(stated).collect()
 }
 
-/// What a function makes of each, in their order.
-fn on_two_threads<T: Sync, R: Send>(all: &[T], each: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    if all.len() < 2 {
-        return all.iter().map(each).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let some = || {
-        let next = || {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            all.get(place).map(|one| (place, each(one)))
-        };
-        std::iter::from_fn(next).collect::<Vec<_>>()
-    };
-    let mut made = std::thread::scope(|scope| {
-        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        let other = builder.spawn_scoped(scope, some);
-        let mut own = some();
-        // Where no other thread could be had, this one has done all.
-        match other.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(mut others)) => own.append(&mut others),
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_) => {}
-        }
-        own
-    });
-    made.sort_by_key(|(place, _)| *place);
-    made.into_iter().map(|(_, made)| made).collect()
-}
-
 /// Modes by what they let differ; nothing for those that are only tested.
 fn strength(mode: Mode) -> Option<u8> {
     match mode {
@@ -358,5 +345,34 @@ pub fn statement(item: &Item) -> Option<String> {
             Some(format!("the decomposition of {}", def.name.parts.last()?.name))
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtv_semantics::subst::Fresh;
+
+    #[test]
+    fn a_rule_may_stand_where_one_of_its_sides_does() {
+        let book = RuleBook::shipped();
+        let wanted = (BTreeSet::from([DType::F32, DType::I64, DType::Bool]), 4);
+        let each = |stated: &Stated| {
+            let (module, at) = book.item(stated);
+            let mut sides_met = 0;
+            for choice in rule_choices(module, at, &wanted.0, wanted.1) {
+                let Some(claim) = rule_claim(module, at, &choice, &book.engine) else { continue };
+                let kinds = kinds_taken(module, at, &choice);
+                let sides = [Some(&claim.lhs), stated.both_ways.then_some(&claim.rhs)];
+                for side in sides.into_iter().flatten() {
+                    let present = Present::of(side, &mut Fresh::above([side]));
+                    assert!(stated.may_stand(&present, &kinds), "{}: {present:?}", stated.name);
+                    sides_met += 1;
+                }
+            }
+            sides_met
+        };
+        let met: usize = on_two_threads(book.stated(), each).into_iter().sum();
+        assert!(met > 5_000, "{met}");
     }
 }
