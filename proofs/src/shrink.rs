@@ -25,7 +25,9 @@ pub type Stop<'s> = &'s dyn Fn() -> bool;
 /// The same refutation on an input as small as greedy steps find until `stop`.
 pub fn shrink(mut found: Box<Counterexample>, sampler: &mut Sampler, stop: Stop<'_>) -> Box<Counterexample> {
     for _ in 0..ROUNDS {
-        let Some(smaller) = smaller_sizes(&found, sampler, stop) else { break };
+        let smaller = smaller_sizes(&found, each, sampler, stop)
+            .or_else(|| smaller_sizes(&found, alike, sampler, stop));
+        let Some(smaller) = smaller else { break };
         found = smaller;
     }
     for _ in 0..ROUNDS {
@@ -46,24 +48,41 @@ fn still_fails(found: &Counterexample, input: &Drawn, stop: Stop<'_>) -> Option<
     }
 }
 
+type Sizes = BTreeMap<Sym, i64>;
+
+/// Each size by itself.
+fn each(sizes: &Sizes) -> Vec<Vec<Sym>> {
+    sizes.keys().map(|sym| vec![sym.clone()]).collect()
+}
+
+/// Sizes that are the same number, as a precondition or a type may ask.
+fn alike(sizes: &Sizes) -> Vec<Vec<Sym>> {
+    let mut by_number: BTreeMap<i64, Vec<Sym>> = BTreeMap::new();
+    for (sym, number) in sizes.iter().filter(|(sym, _)| sym.is_natural()) {
+        by_number.entry(*number).or_default().push(sym.clone());
+    }
+    by_number.into_values().filter(|syms| syms.len() > 1).collect()
+}
+
+/// The refutation with some sizes smaller, one group of equal ones after the other.
 fn smaller_sizes(
     found: &Counterexample,
+    groups: fn(&Sizes) -> Vec<Vec<Sym>>,
     sampler: &mut Sampler,
     stop: Stop<'_>,
 ) -> Option<Box<Counterexample>> {
     let claim = &*found.instance;
     let mut best = None;
     let mut sizes = found.input.sizes.clone();
-    let syms: Vec<Sym> = sizes.keys().cloned().collect();
-    for sym in syms {
-        let current = sizes[&sym];
-        let candidates: Vec<i64> = match sym.kind() {
+    for group in groups(&sizes) {
+        let current = sizes[&group[0]];
+        let candidates: Vec<i64> = match group[0].kind() {
             SymKind::Int => [0, 1, -1, current / 2].into_iter().filter(|c| c.abs() < current.abs()).collect(),
             _ => smaller_than(current),
         };
         for candidate in candidates {
             let mut trial = sizes.clone();
-            trial.insert(sym.clone(), candidate);
+            trial.extend(group.iter().map(|sym| (sym.clone(), candidate)));
             let env = |s: &Sym| trial.get(s).map(|n| i128::from(*n));
             if !claim.facts.iter().all(|f| f.eval(&env) == Some(true)) {
                 continue;
@@ -95,7 +114,7 @@ fn smaller_than(current: i64) -> Vec<i64> {
 }
 
 /// The same values at smaller sizes: the first ones of each axis, or the last.
-fn cropped(claim: &Claim, drawn: &Drawn, sizes: &BTreeMap<Sym, i64>, from_end: bool) -> Option<Drawn> {
+fn cropped(claim: &Claim, drawn: &Drawn, sizes: &Sizes, from_end: bool) -> Option<Drawn> {
     let mut tensors = Vec::new();
     for (var, name, tensor) in &drawn.tensors {
         let shape = input_shape(claim, var, sizes)?;
@@ -165,4 +184,43 @@ fn with_element(tensor: &Tensor, at: usize, value: Value) -> Tensor {
     let values =
         tensor.values().enumerate().map(|(k, v)| if k == at { value.clone() } else { v.clone() }).collect();
     Tensor::new(tensor.dtype, tensor.shape(), values).unwrap_or_else(|_| tensor.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Checker, Module, Settings, Stage};
+    use rtv_grammar::parse;
+    use rtv_semantics::diag::FileId;
+    use rtv_smt::Budget;
+
+    /// The elements of the largest tensor of the input that refutes the first item.
+    fn largest_input(text: &str) -> usize {
+        let (module, found) = Module::new(FileId(0), parse(FileId(0), text));
+        assert!(found.is_empty(), "{found:?}");
+        let budget = Budget::OBLIGATION;
+        let settings = Settings { stage: Stage::Tests, seed: 0, samples: 200, budget, timeout: None };
+        let checker = Checker::start(settings).expect("the solver starts");
+        let claim = checker.item(&module, 0).claims.remove(0);
+        claim.counterexample.expect("it is refuted").largest_input()
+    }
+
+    #[test]
+    fn sizes_that_must_be_equal_become_small_together() {
+        let by_type = "rtl 1.0
+rule product_of_padded[M, K, N, T: num](x: T[M, K], y: T[K, N], a: size, b: size) upto real {
+  pad_axis(x, 0, a, b, 0) @ y <=> pad_axis(x, 0, a, b, 0)
+}
+";
+        let by_precondition = "rtl 1.0
+rule sum_of_any_shape[N, M, K, J, T: num](x: T[K, J])
+  requires N * M == K * J
+  upto reassoc
+{
+  sum(reshape(x, [N, M])) <=> -sum(x)
+}
+";
+        for text in [by_type, by_precondition] {
+            assert_eq!(largest_input(text), 1, "{text}");
+        }
+    }
 }
