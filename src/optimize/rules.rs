@@ -29,6 +29,9 @@ const SHIPPED: &[(&str, &str, &str)] = include!(concat!(env!("OUT_DIR"), "/rules
 const EXPONENTIAL: [&str; 8] =
     ["exp", "exp2", "expm1", "softmax", "log_softmax", "logsumexp", "sinh", "cosh"];
 
+/// Elaborated claims that are kept, a hundred KiB or so each.
+const KEPT: usize = 8_000;
+
 /// Files of rules, and what their ledgers say.
 #[derive(Default)]
 pub struct RuleBook {
@@ -36,7 +39,7 @@ pub struct RuleBook {
     stated: Vec<Stated>,
     /// The names of what is stated.
     names: HashSet<String>,
-    /// What was elaborated so far, by file and place in it.
+    /// What was elaborated of late, by file and place in it.
     elaborated: Mutex<HashMap<At, Option<Arc<Prepared>>>>,
     /// Of elaboration.
     engine: Remembering<Guessing>,
@@ -287,7 +290,7 @@ impl RuleBook {
 }
 
 impl RuleBook {
-    /// The claim of a rule at a choice, elaborated once.
+    /// The claim of a rule at a choice, which is kept for some time.
     fn claim(&self, stated: &Stated, choice: &Choice) -> Option<Arc<Prepared>> {
         let key = (stated.file, stated.at, choice.dtypes.clone(), choice.ranks);
         let known = || self.elaborated.lock().unwrap_or_else(PoisonError::into_inner);
@@ -297,7 +300,11 @@ impl RuleBook {
         let (module, at) = self.item(stated);
         let claim = rule_claim(module, at, choice, &self.engine);
         let claim = claim.map(|claim| Arc::new(Prepared::new(claim)));
-        known().insert(key, claim.clone());
+        let mut known = known();
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(key, claim.clone());
         claim
     }
 }
