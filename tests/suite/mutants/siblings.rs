@@ -106,6 +106,11 @@ struct Judge {
     brute_force: Checker,
 }
 
+/// The time of the prover alone for a sibling that is known to be false: it mostly ends with it.
+fn prover_seconds() -> u64 {
+    std::env::var("RTV_MUTANTS_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(5)
+}
+
 impl Judge {
     fn new(pool: &Arc<Pool>) -> Judge {
         let checker = |stage, seed, samples, seconds| {
@@ -116,7 +121,7 @@ impl Judge {
         };
         Judge {
             usual: checker(Stage::Proofs, 0, 200, 20),
-            prover: checker(Stage::Proofs, 0, 0, 5),
+            prover: checker(Stage::Proofs, 0, 0, prover_seconds()),
             brute_force: checker(Stage::Tests, 1, BRUTE_FORCE, 4),
         }
     }
