@@ -20,7 +20,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 /// scalar table beyond a few values, the prover. Raise it with every change to one of them after which a claim
 /// that was `proved` may no longer be, or one that was `refuted`: a mended fault, another
 /// meaning. A prover that only finds more keeps it.
-pub const SOUNDNESS: u32 = 8;
+pub const SOUNDNESS: u32 = 9;
 
 /// Hexadecimal digits of a key: 128 bits, beyond any chance of two alike.
 const DIGITS: usize = 32;

@@ -4,11 +4,13 @@
 //! binders enclose it, sizes are brought to normal form again, and then compared.
 //! Spans and the texts of preconditions do not count.
 
+use crate::dtype::DType;
 use crate::entail::Cond;
 use crate::size::{Size, Sym, SymKind};
 use crate::subst::{FreeCache, lets};
-use crate::term::{Binder, Form, Fun, Instance, Term, Var};
+use crate::term::{Binder, Form, Fun, Instance, Lit, Term, Var};
 use crate::types::Type;
+use num_traits::ToPrimitive;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -235,14 +237,13 @@ impl Compare {
             (Form::Lit(x), Form::Lit(y)) => x == y && a.ty() == b.ty(),
             (Form::Var(x), Form::Var(y)) => scope.vars(x, y) && of_one_kind(a.ty(), b.ty()),
             (Form::Call(f, x), Form::Call(g, y)) => self.functions(scope, f, g) && self.lists(scope, x, y),
-            // A size as a number, which is a literal where it is known: [`Term::cast`].
-            (Form::Call(Fun::Cast(_), x), Form::Lit(lit)) if self.differing.is_some() && a.ty() == b.ty() => {
-                let known = x[0].as_size().zip(lit.as_integer());
-                known.is_some_and(|(size, k)| self.sizes(scope, size, &Size::int(k)))
+            (Form::Call(Fun::Cast(dtype), x), Form::Lit(lit)) if self.differing.is_some() => {
+                let known = x[0].as_size().zip(converted(lit, *dtype));
+                known.is_some_and(|(size, k)| a.ty() == b.ty() && self.sizes(scope, size, &k))
             }
-            (Form::Lit(lit), Form::Call(Fun::Cast(_), x)) if self.differing.is_some() && a.ty() == b.ty() => {
-                let known = lit.as_integer().zip(x[0].as_size());
-                known.is_some_and(|(k, size)| self.sizes(scope, &Size::int(k), size))
+            (Form::Lit(lit), Form::Call(Fun::Cast(dtype), x)) if self.differing.is_some() => {
+                let known = converted(lit, *dtype).zip(x[0].as_size());
+                known.is_some_and(|(k, size)| a.ty() == b.ty() && self.sizes(scope, &k, size))
             }
             (Form::Read(x, i), Form::Read(y, j)) => self.terms(scope, x, y) && self.lists(scope, i, j),
             (Form::Comp(m, x), Form::Comp(n, y)) => {
@@ -321,6 +322,13 @@ impl Compare {
         requires.all(|(r, s)| r.class == s.class && self.terms(&mut inner, &r.cond, &s.cond))
             && self.terms(&mut inner, &a.body, &b.body)
     }
+}
+
+/// The size of which a literal is the conversion, which is a literal where the size is known: [`Term::cast`]. One that
+/// its dtype does not hold is none: it is an error, and the conversion wraps.
+fn converted(lit: &Lit, dtype: DType) -> Option<Size> {
+    let k = lit.as_integer()?.to_i64()?;
+    (Lit::integer(k, dtype).as_ref() == Some(lit)).then(|| Size::int(k))
 }
 
 /// 128-bit FNV-1a: the same on every machine and in every release.

@@ -296,6 +296,17 @@ impl Lower<'_> {
         match unknown[..] {
             [] => {}
             [name] => {
+                // Nothing is any number of parts that are nothing.
+                let others: Vec<&str> =
+                    names.iter().filter(|other| *other != name).map(String::as_str).collect();
+                self.require_size(
+                    Cond::le(&Size::one(), &known),
+                    format!("{} >= 1", others.join(" * ")),
+                    ErrorClass::Shape,
+                    axis_at,
+                    at,
+                    requires,
+                )?;
                 let solution = if known.is_one() { extent.clone() } else { self.factor(extent, &known) };
                 axes.extents.insert(name.clone(), solution);
             }

@@ -72,6 +72,10 @@ rule sorted_index[N](x: f32[N], i: i64[]) requires i >= 0, i < N {
 rule columns_alike[N, T: any](x: T[N]) {
   [x[i] for i in N, j in 4] => expand(unsqueeze(x, 1), [N, 4])
 }
+rule sizes_wrap[N](x: f32[N], n: size) {
+  [if x[i] == 1.0 { u8(n) } else { u8(0) } for i in N]
+    <=> [if x[i] == 1.0 { u8(n + 256) } else { u8(0) } for i in N]
+}
 rule log_of_product[*S, T: float](x: T[*S], y: T[*S]) upto real {
   log(x) + log(y) => log(x * y)
 }
@@ -95,6 +99,8 @@ fn gathered[N](x: f32[N], y: f32[N], i: i64[N]) -> f32[N] {
 }
 fn indexed[N](x: f32[N], i: i64[]) -> f32[] requires i >= 0, i < N { return x[i] }
 fn columns[N](x: f32[N]) -> f32[N, 4] { return [x[i] for i in N, j in 4] }
+fn seven[N](x: f32[N]) -> u8[N] { return [if x[i] == 1.0 { u8(7) } else { u8(0) } for i in N] }
+fn too_large[N](x: f32[N]) -> u8[N] { return [if x[i] == 1.0 { u8(263) } else { u8(0) } for i in N] }
 fn logs[N](x: f32[N], y: f32[N]) -> f32[N] { return log(x) + log(y) }
 fn logs_of_exp[N](x: f32[N], y: f32[N]) -> f32[N] { return log(exp(x)) + log(exp(y) + 1.0) }
 ";

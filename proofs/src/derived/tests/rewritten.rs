@@ -49,3 +49,20 @@ fn a_quotient_by_what_may_be_zero_is_not_taken_for_a_number() {
     let by_index = |i: &Size, j: &Size| i.minimum(&i.maximum(&j.floor_div(i)));
     columns(&desk, by_index).refused(Mode::Exact, Place::Line(0), Fault::Sides);
 }
+
+#[test]
+fn a_literal_that_its_dtype_does_not_hold_is_no_converted_size() {
+    let desk = Desk::new();
+    let wrapped = |function: &str, n: i64| {
+        let mut hand = desk.hand(function);
+        let (sizes, x) = (vec![hand.size("N"), Size::int(n)], hand.at(&[0]));
+        let mut sides = hand.apply("sizes_wrap", None, sizes, vec![x]);
+        sides.left = hand.root;
+        hand.by_rule(&sides);
+        hand
+    };
+    wrapped("seven", 7).accepted(Mode::Exact);
+    // It is an error, and the conversion is 7.
+    wrapped("too_large", 263).refused(Mode::Exact, Place::Line(0), Fault::Sides);
+    wrapped("seven", 263).refused(Mode::Exact, Place::Line(0), Fault::Sides);
+}
