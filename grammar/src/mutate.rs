@@ -148,12 +148,20 @@ impl Walk {
         self.expr(&mut rule.rhs);
     }
 
-    /// Whether nothing inside can be mistaken: a parameter, or a call of parameters alone.
+    /// Whether next to nothing inside can be mistaken: a parameter, an entry of one, or a call of parameters and
+    /// numbers alone.
     fn is_of_parameters(&self, expr: &Expr) -> bool {
         let is_parameter =
             |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if self.alike.contains_key(name));
+        let is_number = |expr: &Expr| matches!(expr.kind, ExprKind::Int(_));
         match &expr.kind {
-            ExprKind::Call { args: Args::List(list), .. } => list.iter().all(|arg| is_parameter(&arg.value)),
+            ExprKind::Call { args: Args::List(list), .. } => {
+                list.iter().all(|arg| is_parameter(&arg.value) || is_number(&arg.value))
+            }
+            ExprKind::Index { base, items } => {
+                let is_place = |item: &IndexItem| matches!(item, IndexItem::Expr(place) if is_number(place));
+                is_parameter(base) && items.iter().all(is_place)
+            }
             _ => is_parameter(expr),
         }
     }

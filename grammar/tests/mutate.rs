@@ -75,6 +75,14 @@ fn a_parameter_on_the_right_side_is_mistaken() {
     assert_eq!(found, wanted);
     let found = changes("rule r[*S, T: num](x: T[*S]) { relu(relu(x)) => relu(x) }");
     assert!(found.contains(&"`relu(x)` becomes `-relu(x)`".to_string()), "{found:#?}");
+    for right in ["x[0]", "sum(x, 0)"] {
+        let found = changes(&format!("rule r[T: int](x: T[1]) {{ prod(x) => {right} }}"));
+        for wrong in [format!("-{right}"), format!("zeros_like({right})"), format!("{right} + 1")] {
+            assert!(found.contains(&format!("`{right}` becomes `{wrong}`")), "{wrong}: {found:#?}");
+        }
+    }
+    let found = changes("rule r(x: f32[]) { f(x) => (x + 1.0, x) }");
+    assert!(found.contains(&"`(x + 1.0, x)` becomes `(x, x + 1.0)`".to_string()), "{found:#?}");
     let found = changes("rule r[N, T: any](x: T[N], a: size, b: size) { x[a:b] => x[a:] }");
     assert!(found.contains(&"`a` becomes `b`".to_string()), "{found:#?}");
     assert!(!found.contains(&"`b` becomes `a`".to_string()), "{found:#?}");

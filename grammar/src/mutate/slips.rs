@@ -4,7 +4,7 @@ use num_bigint::BigInt;
 use rtv_semantics::dtype::DType;
 
 use super::Slip;
-use crate::ast::{Arg, Args, BinaryOp, Element, Expr, ExprKind, UnaryOp};
+use crate::ast::{Arg, Args, BinaryOp, Expr, ExprKind, UnaryOp};
 
 /// Names that are taken for each other, by rows.
 const CONFUSED: [&[&str]; 30] = [
@@ -107,6 +107,9 @@ pub fn slips(expr: &Expr) -> Vec<(Slip, Expr)> {
             .into_iter()
             .map(|elements| like(Slip::Swapped, ExprKind::List(elements)))
             .collect(),
+        ExprKind::Tuple(parts) => {
+            exchanged(parts).into_iter().map(|parts| like(Slip::Swapped, ExprKind::Tuple(parts))).collect()
+        }
         ExprKind::If { cond, then, otherwise } => {
             let (cond, then, otherwise) = (cond.clone(), otherwise.clone(), then.clone());
             vec![like(Slip::Swapped, ExprKind::If { cond, then, otherwise })]
@@ -117,11 +120,7 @@ pub fn slips(expr: &Expr) -> Vec<(Slip, Expr)> {
             let (body, binders) = (Box::new(body), binders.clone());
             vec![like(Slip::Literal, ExprKind::Comprehension { body, binders })]
         }
-        ExprKind::Name(_)
-        | ExprKind::Field { .. }
-        | ExprKind::Index { .. }
-        | ExprKind::Tuple(_)
-        | ExprKind::Error => Vec::new(),
+        ExprKind::Name(_) | ExprKind::Field { .. } | ExprKind::Index { .. } | ExprKind::Error => Vec::new(),
     }
 }
 
@@ -270,7 +269,7 @@ pub fn swapped(fun: &Expr, args: &[Arg]) -> Vec<(usize, usize)> {
 }
 
 /// Lists with two neighbours exchanged.
-fn exchanged(elements: &[Element]) -> Vec<Vec<Element>> {
+fn exchanged<T: Clone>(elements: &[T]) -> Vec<Vec<T>> {
     (1..elements.len())
         .map(|at| {
             let mut other = elements.to_vec();
