@@ -10,8 +10,9 @@ mod slips;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::ast::{
-    Arg, Args, Arrow, Binder, Block, Clause, Def, DefKind, Dim, Element, Else, Expr, ExprKind, Generic,
-    Ident, IndexItem, Item, ItemKind, Mode, Param, Rule, RuleClause, Splat, Stmt, StmtKind, Type, TypeKind,
+    Arg, Args, Arrow, BinaryOp, Binder, Block, Clause, Def, DefKind, Dim, Element, Else, Expr, ExprKind,
+    Generic, Ident, IndexItem, Item, ItemKind, Mode, Param, Rule, RuleClause, Splat, Stmt, StmtKind, Type,
+    TypeKind,
 };
 use crate::print::{print_expr, print_item, print_type};
 use slips::{relaxed, slips, steps, swapped, whole, wider_class};
@@ -148,8 +149,8 @@ impl Walk {
         self.expr(&mut rule.rhs);
     }
 
-    /// Whether next to nothing inside can be mistaken: a parameter, an entry of one, or a call of parameters and
-    /// numbers alone.
+    /// Whether next to nothing inside can be mistaken: a parameter, an entry of one, a product of two, or a call of
+    /// parameters and numbers alone.
     fn is_of_parameters(&self, expr: &Expr) -> bool {
         let is_parameter =
             |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if self.alike.contains_key(name));
@@ -158,6 +159,7 @@ impl Walk {
             ExprKind::Call { args: Args::List(list), .. } => {
                 list.iter().all(|arg| is_parameter(&arg.value) || is_number(&arg.value))
             }
+            ExprKind::Binary { op: BinaryOp::MatMul, lhs, rhs } => is_parameter(lhs) && is_parameter(rhs),
             ExprKind::Index { base, items } => {
                 let is_place = |item: &IndexItem| matches!(item, IndexItem::Expr(place) if is_number(place));
                 is_parameter(base) && items.iter().all(is_place)

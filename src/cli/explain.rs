@@ -40,8 +40,10 @@ impl Explain {
             }
             return;
         };
-        if let Some(certificate) = optimization::certificate(asked) {
-            return optimization::tell(&certificate, &self.effort, reporter);
+        match optimization::certificate(asked) {
+            Ok(Some(certificate)) => return optimization::tell(&certificate, &self.effort, reporter),
+            Ok(None) => {}
+            Err(fault) => return reporter.fault(&fault),
         }
         match page(asked) {
             Some(text) => reporter.result(text.trim_end()),

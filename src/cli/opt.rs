@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -21,7 +20,7 @@ use super::effort::Effort;
 use super::run::no_such_function;
 use crate::optimize::{self, By, Failed, Improved, Request, RuleBook, Sizes, Step};
 use crate::project::Project;
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 
 /// `--size` does not say the size of an axis of the program.
 const BAD_SIZE: Code = Code(830);
@@ -277,7 +276,8 @@ impl Opt {
         let text = optimize::text(&improved.function, sizes).unwrap_or_else(|| {
             format!("# the result of `{}` cannot be written in the language", improved.function.name)
         });
-        match self.emit {
+        let emit = if reporter.is_json() { Emit::Json } else { self.emit };
+        match emit {
             Emit::Rtl => {
                 let about = self.about(improved, sizes, elsewhere, book);
                 reporter.text("");
@@ -441,10 +441,13 @@ fn nearest(found: &Optimized) -> Vec<String> {
         let rule = &found.rules[*rule];
         format!("not applied: {}  {}: {why}", rule.name, rule.place)
     });
-    let mut lines: Vec<String> = told.collect();
-    if lines.is_empty() && found.fired.is_empty() {
-        let rules: Arc<str> = format!("{} rules", found.rules.len()).into();
-        lines.push(format!("none of {rules} for its operators stands in it"));
+    let lines: Vec<String> = told.collect();
+    let rules = counted(found.rules.len(), "rule");
+    match (lines.is_empty(), found.fired.len()) {
+        (false, _) => lines,
+        (true, 0) => vec![format!("none of {rules} for its operators stands in it")],
+        (true, fired) => {
+            vec![format!("{fired} of {rules} for its operators stand in it, and give nothing cheaper")]
+        }
     }
-    lines
 }

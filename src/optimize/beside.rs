@@ -72,10 +72,10 @@ impl Pair {
         Some(Pair { programs, arguments, whole })
     }
 
-    /// Runs both on normal numbers, times a factor.
-    pub fn apart(&self, factor: f64) -> Option<Apart> {
+    /// Runs both on what a function makes of normal numbers.
+    pub fn apart(&self, of: fn(f64) -> f64) -> Option<Apart> {
         let arguments: Vec<Array> =
-            self.arguments.iter().map(|argument| scaled(argument, factor)).collect::<Option<_>>()?;
+            self.arguments.iter().map(|argument| mapped(argument, of)).collect::<Option<_>>()?;
         let [source, result] = &self.programs;
         let (source, result) = (source.run(&arguments).ok()?, result.run(&arguments).ok()?);
         let (mut largest, mut difference, mut lost) = (0.0f64, 0.0f64, false);
@@ -162,21 +162,18 @@ fn singles(array: &Array) -> Option<impl Iterator<Item = f32>> {
         .then(|| elements.iter().map(|four| f32::from_ne_bytes(*four)))
 }
 
-/// The floats of an array, times a factor.
-fn scaled(array: &Array, factor: f64) -> Option<Array> {
+/// What a function makes of the floats of an array.
+fn mapped(array: &Array, of: fn(f64) -> f64) -> Option<Array> {
     let (dtype, shape) = (array.dtype, &array.shape);
-    if factor == 1.0 {
-        return Some(array.clone());
-    }
     if let Some(singles) = singles(array) {
-        let bytes: Vec<u8> = singles.flat_map(|x| ((f64::from(x) * factor) as f32).to_ne_bytes()).collect();
+        let bytes: Vec<u8> = singles.flat_map(|x| (of(f64::from(x)) as f32).to_ne_bytes()).collect();
         return Array::from_bytes(dtype, shape, &bytes).ok();
     }
-    let times = |value: &Value| match value {
-        Value::Float(x) => Value::Float(Value::round(x * factor, dtype)),
+    let each = |value: &Value| match value {
+        Value::Float(x) => Value::Float(Value::round(of(*x), dtype)),
         other => other.clone(),
     };
-    let values = array.to_tensor().values().map(times).collect();
+    let values = array.to_tensor().values().map(each).collect();
     Array::from_tensor(&Tensor::new(dtype, shape, values).ok()?).ok()
 }
 

@@ -121,8 +121,8 @@ const COMPARING: Duration = Duration::from_secs(2);
 /// Farther apart than rounding in another order makes results of random inputs.
 const FAR: f64 = 1e-2;
 
-/// Times normal numbers, these are what programs ought to bear beside them: large ones, small ones and zeros.
-const FACTORS: [f64; 3] = [60.0, 1e-3, 0.0];
+/// What programs ought to bear beside normal numbers: large ones, large ones of one sign, small ones and zeros.
+const INPUTS: [fn(f64) -> f64; 4] = [|x| 60.0 * x, |x| 250.0 * x.abs(), |x| 1e-3 * x, |_| 0.0];
 
 const FAR_APART: &str = "floats are far from those of the source with it";
 const OVERFLOWS: &str = "floats overflow with it that do not without";
@@ -151,16 +151,16 @@ fn floats(source: &Function, result: &Function, sizes: &Sizes, whole: bool, chan
     let small = sizes_near(source, &BTreeMap::new(), 8).unwrap_or_else(|| sizes.clone());
     let alike = small == *sizes;
     let pair = (changed || whole && alike).then(|| Pair::new((source, &small), (result, &small))).flatten();
-    let ordinary = pair.as_ref().and_then(|pair| pair.apart(1.0));
+    let ordinary = pair.as_ref().and_then(|pair| pair.apart(|x| x));
     let apart = match whole {
         false => None,
         true if alike => ordinary,
-        true => Pair::new((source, sizes), (result, sizes)).and_then(|pair| pair.apart(1.0)),
+        true => Pair::new((source, sizes), (result, sizes)).and_then(|pair| pair.apart(|x| x)),
     };
-    let lost = |factor| pair.as_ref()?.apart(factor).map(|apart| apart.lost);
+    let lost = |input: fn(f64) -> f64| pair.as_ref()?.apart(input).map(|apart| apart.lost);
     let overflow = changed
         && (ordinary.is_some_and(|apart| apart.lost)
-            || FACTORS.into_iter().any(|factor| lost(factor) == Some(true)));
+            || INPUTS.into_iter().any(|input| lost(input) == Some(true)));
     Floats { apart: apart.map(|apart| apart.difference), overflow }
 }
 

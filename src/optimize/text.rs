@@ -33,7 +33,7 @@ fn read_back(text: String, function: &Function, sizes: &Sizes) -> Option<String>
     let named = |sym: &Sym| sizes.iter().find(|(other, _)| other.name() == sym.name()).map(|(_, n)| *n);
     let own = symbols(&again).into_iter().map(|sym| named(&sym).map(|n| (sym, n))).collect::<Option<Sizes>>();
     let same_bits = || {
-        let apart = Pair::new((function, sizes), (&again, &own?))?.apart(1.0)?;
+        let apart = Pair::new((function, sizes), (&again, &own?))?.apart(|x| x)?;
         Some(apart.difference == 0.0 && !apart.lost)
     };
     (is_same(function, &again) || same_bits() == Some(true)).then_some(text)

@@ -115,6 +115,11 @@ impl Reporter {
         }
     }
 
+    /// Whether it is programs that are told.
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+
     /// A line for people, of what programs are told as objects.
     pub fn text(&mut self, text: &str) {
         if self.format == Format::Text {

@@ -328,6 +328,33 @@ fn f(x: f32[2, 3, 4]) -> f32[] { return sum(flatten(x), dim = 0) }
 }
 
 #[test]
+fn what_overflows_that_did_not_is_left_out() {
+    let folder = Folder::new("optimize-overflow");
+    // 512 times 200 is no number of f16, the mean of them is.
+    let text = "rtl 1.0
+fn halves(x: f16[512]) -> f16 { return sum(x / 512.0) }
+fn singles(x: f32[512]) -> f32 { return sum(x / 512.0) }
+";
+    folder.file("p.rtl", text);
+    let printed = |function: &str| folder.run(&["opt", "p.rtl", function]).out;
+    let halves = printed("halves");
+    assert!(halves.contains("left out: sum_of_quotient_by_number: floats overflow"), "{halves}");
+    assert!(!printed("singles").contains("overflow"), "{}", printed("singles"));
+}
+
+#[test]
+fn an_optimization_is_an_object_for_programs() {
+    let folder = Folder::new("optimize-json");
+    folder.file("p.rtl", CHAIN);
+    for asked in ["--format", "--emit"] {
+        let run = folder.run(&["opt", "p.rtl", "product", asked, "json"]);
+        let object: serde_json::Value = serde_json::from_str(run.out.trim()).expect("one object");
+        assert_eq!(object["function"], "product", "{run:?}");
+        assert!(object["program"].as_str().is_some_and(|text| text.contains("fn product")), "{run:?}");
+    }
+}
+
+#[test]
 fn rules_stand_at_known_sizes() {
     let folder = Folder::new("optimize-known");
     folder.file(
@@ -356,6 +383,16 @@ fn an_optimization_is_told_step_by_step() {
         "      since   its values are finite if the inputs are",
     ] {
         assert!(told.out.lines().any(|found| found == line), "{line}\n{}", told.out);
+    }
+}
+
+#[test]
+fn a_file_that_is_no_certificate_is_told() {
+    let folder = Folder::new("optimize-no-certificate");
+    folder.file("text.cert", "rtl 1.0\n");
+    for (file, code) in [("text.cert", "R0832"), ("none.cert", "R0801")] {
+        let run = folder.run(&["explain", file]);
+        assert!(run.code == Some(2) && run.err.starts_with(code) && run.err.contains("help: "), "{run:?}");
     }
 }
 

@@ -1,13 +1,14 @@
 //! How one program became another, told from the certificate of it.
 
 use std::fs;
+use std::path::Path;
 
 use rtv_grammar::core_text::phrase;
 use rtv_proofs::Stage;
 use rtv_proofs::derived::{By, Certificate, Told};
-use rtv_runtime::io::placeless;
+use rtv_runtime::io::{UNREADABLE, placeless, reason};
 use rtv_semantics::constant::is_literal;
-use rtv_semantics::diag::Code;
+use rtv_semantics::diag::{Code, Diagnostic};
 
 use crate::cli::effort::Effort;
 use crate::cli::verify_cert::derivation::{Opened, open};
@@ -19,9 +20,29 @@ const REJECTED: Code = Code(832);
 /// Operations that are shown of a term, from its outermost.
 const DEPTH: usize = 4;
 
-/// The certificate of an optimization in a file.
-pub fn certificate(path: &str) -> Option<String> {
-    fs::read_to_string(path).ok().filter(|text| Certificate::begins(text))
+/// What ends the name of a file that is meant to be one.
+const ENDING: &str = "cert";
+
+/// The certificate of an optimization in a file; nothing where none is meant.
+///
+/// # Errors
+/// Where the name is that of a certificate and the file is none, or cannot be read.
+pub fn certificate(path: &str) -> Result<Option<String>, Diagnostic> {
+    let is_meant = Path::new(path).extension().is_some_and(|ending| ending == ENDING);
+    match fs::read(path) {
+        Err(why) if is_meant => {
+            let fact = format!("cannot read `{path}`: {}", reason(&why));
+            Err(placeless(UNREADABLE, fact).help("`rtv opt FILE FUNCTION --certificate FILE` writes one"))
+        }
+        Err(_) => Ok(None),
+        Ok(bytes) => match String::from_utf8(bytes).ok().filter(|text| Certificate::begins(text)) {
+            None if is_meant => {
+                let fact = format!("`{path}` is no certificate of an optimization");
+                Err(placeless(REJECTED, fact).help("`rtv opt FILE FUNCTION --certificate FILE` writes one"))
+            }
+            text => Ok(text),
+        },
+    }
 }
 
 /// Goes through it, and tells each step.
