@@ -65,7 +65,11 @@ impl Heads {
         let term = with_parts(term, parts.iter().enumerate().map(|(at, part)| blank(at, part)).collect());
         let key = alpha_key(&term);
         let alike = self.by_key.entry(key).or_default();
-        if let Some(id) = alike.iter().find(|id| alpha_eq(&self.known[**id as usize].term, &term)) {
+        let same = |id: &&HeadId| {
+            let known = &self.known[**id as usize].term;
+            of_one_type(known, &term) && alpha_eq(known, &term)
+        };
+        if let Some(id) = alike.iter().find(same) {
             return *id;
         }
         let id = HeadId::try_from(self.known.len()).expect("invariant: fewer heads than the node limit");
@@ -91,6 +95,11 @@ impl Heads {
         let next = u32::try_from(self.families.len()).expect("invariant: fewer families than the node limit");
         *self.families.entry(family).or_insert(next)
     }
+}
+
+/// Whether heads and what they are applied to have the same types: a component of a tuple says nothing of extents.
+fn of_one_type(a: &Term, b: &Term) -> bool {
+    a.ty() == b.ty() && parts(a).iter().map(Term::ty).eq(parts(b).iter().map(Term::ty))
 }
 
 /// The variable that stands for a part.

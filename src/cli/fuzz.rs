@@ -88,6 +88,8 @@ impl Fuzz {
 
     /// The program as a file, its arguments beside it, and the command that runs it.
     fn write(&self, number: u64, program: &Program, reporter: &mut Reporter) {
+        // Where it cannot be made, writing tells.
+        let _ = std::fs::create_dir_all(&self.out);
         let stem = self.out.join(format!("fuzz-{}-{number}", self.seed));
         let named: Vec<(String, Tensor)> = program.named_inputs().collect();
         let arguments = stem.with_extension("safetensors");

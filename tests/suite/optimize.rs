@@ -328,6 +328,19 @@ fn f(x: f32[2, 3, 4]) -> f32[] { return sum(flatten(x), dim = 0) }
 }
 
 #[test]
+fn components_of_tuples_of_other_extents_are_told_apart() {
+    let folder = Folder::new("optimize-components");
+    let text = "rtl 1.0
+fn f(x: i8[3, 17]) -> i8[0, 16] { return sort(topk(x, 16, 1, true)[0][2:2], 0, true)[0] }
+";
+    folder.file("p.rtl", text);
+    for upto in ["exact", "real"] {
+        let run = folder.run(&["opt", "p.rtl", "f", "--upto", upto]);
+        assert!(run.code == Some(0) && run.out.contains("fn f(x: i8[3, 17]) -> i8[0, 16]"), "{run:?}");
+    }
+}
+
+#[test]
 fn what_overflows_that_did_not_is_left_out() {
     let folder = Folder::new("optimize-overflow");
     // 512 times 200 is no number of f16, the mean of them is.
