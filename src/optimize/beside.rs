@@ -72,6 +72,11 @@ impl Pair {
         Some(Pair { programs, arguments, whole })
     }
 
+    /// Whether they take long, even so that only the first rows of their results are computed.
+    pub fn is_dear(&self) -> bool {
+        !self.whole
+    }
+
     /// Runs both on what a function makes of normal numbers.
     pub fn apart(&self, of: fn(f64) -> f64) -> Option<Apart> {
         let arguments: Vec<Array> =
