@@ -296,17 +296,14 @@ impl Lower<'_> {
         match unknown[..] {
             [] => {}
             [name] => {
-                // Nothing is any number of parts that are nothing.
-                let others: Vec<&str> =
-                    names.iter().filter(|other| *other != name).map(String::as_str).collect();
-                self.require_size(
-                    Cond::le(&Size::one(), &known),
-                    format!("{} >= 1", others.join(" * ")),
-                    ErrorClass::Shape,
-                    axis_at,
-                    at,
-                    requires,
-                )?;
+                // Of `H * D` the other part is `D` whatever `H` is; else nothing is any number of parts that are nothing.
+                let is_some = Cond::le(&Size::one(), &known);
+                if extent.exact_div(&known).is_none() || self.decide(&is_some) == Some(false) {
+                    let others: Vec<&str> =
+                        names.iter().filter(|other| *other != name).map(String::as_str).collect();
+                    let text = format!("{} >= 1", others.join(" * "));
+                    self.require_size(is_some, text, ErrorClass::Shape, axis_at, at, requires)?;
+                }
                 let solution = if known.is_one() { extent.clone() } else { self.factor(extent, &known) };
                 axes.extents.insert(name.clone(), solution);
             }
