@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -23,6 +23,11 @@ fn main() {
     }
 }
 
+/// Where this package lies. Asked for when this program runs: it may have been compiled for another checkout.
+fn root() -> PathBuf {
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default()
+}
+
 /// What verdicts come from: the crates below the command line, and what they use.
 const SOURCES: [&str; 8] = [
     "Cargo.lock",
@@ -37,7 +42,7 @@ const SOURCES: [&str; 8] = [
 
 /// The hash of their names and texts, by which a cache knows the build it belongs to.
 fn fingerprint() -> std::io::Result<u64> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     let mut open: Vec<PathBuf> = SOURCES.iter().map(|below| root.join(below)).collect();
     open.iter().for_each(|path| println!("cargo::rerun-if-changed={}", path.display()));
     let mut files = Vec::new();
@@ -53,7 +58,7 @@ fn fingerprint() -> std::io::Result<u64> {
     files.sort();
     let mut hasher = DefaultHasher::new();
     for path in files {
-        path.strip_prefix(root).unwrap_or(&path).hash(&mut hasher);
+        path.strip_prefix(&root).unwrap_or(&path).hash(&mut hasher);
         fs::read(&path)?.hash(&mut hasher);
     }
     Ok(hasher.finish())
@@ -61,7 +66,7 @@ fn fingerprint() -> std::io::Result<u64> {
 
 /// Writes `pages.rs`: code and text of every page, in the order of the codes.
 fn embed_pages() -> std::io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("semantics/errors");
+    let folder = root().join("semantics/errors");
     println!("cargo::rerun-if-changed={}", folder.display());
     let files: std::io::Result<Vec<PathBuf>> =
         fs::read_dir(&folder)?.map(|entry| Ok(entry?.path())).collect();
@@ -79,7 +84,7 @@ fn embed_pages() -> std::io::Result<()> {
 
 /// Writes `rules.rs`: path, text and ledger of every file of rules, in the order of the paths.
 fn embed_rules() -> std::io::Result<()> {
-    let proofs = Path::new(env!("CARGO_MANIFEST_DIR")).join("proofs");
+    let proofs = root().join("proofs");
     let (rules, ledger) = (proofs.join("rules"), proofs.join("ledger/rules"));
     println!("cargo::rerun-if-changed={}", rules.display());
     println!("cargo::rerun-if-changed={}", ledger.display());
