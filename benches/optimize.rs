@@ -63,7 +63,7 @@ fn each(file: &Path, book: &RuleBook, checker: &Checker) {
     let (module, _) = Module::new(FileId(1), rtv_grammar::parse(FileId(1), &text));
     for at in 0..module.items.len() {
         let (Some((function, _)), _) = program(&module, at, 1) else { continue };
-        let Some(sizes) = optimize::sizes(&function, &BTreeMap::new()) else {
+        let Ok(sizes) = optimize::sizes(&function, &BTreeMap::new()) else {
             println!("  {:<26} cannot be priced", function.name);
             continue;
         };

@@ -15,8 +15,11 @@ use crate::heads::HeadId;
 use crate::search::{Applied, DEFINITION, Search};
 
 /// How the term of one id became that of another, which is in its class; and by line the operators whose
-/// definitions are used, and the literals of constants.
+/// definitions are used, and the literals of constants. That a term is itself needs no line.
 pub fn explain(search: &mut Search<'_>, from: Id, to: Id) -> (Derivation, BTreeMap<usize, String>) {
+    if from == to {
+        return Default::default();
+    }
     let explanation = search.graph.egraph.explain_id_equivalence(from, to);
     let mut telling = Telling {
         search,

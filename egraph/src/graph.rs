@@ -183,6 +183,11 @@ impl Graph {
         &self.egraph[id].data
     }
 
+    /// Whether some class is of several terms.
+    pub fn has_choices(&self) -> bool {
+        self.egraph.total_number_of_nodes() > self.egraph.number_of_classes()
+    }
+
     /// Two types that were merged: an error of a rule, or of the optimizer.
     pub fn clash(&self) -> Option<&(Type, Type)> {
         self.egraph.analysis.clash.as_ref()

@@ -149,7 +149,7 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
         settings.limits,
         settings.out_of_time,
     );
-    let ended = search.run(rules);
+    let mut ended = search.run(rules);
     let price = |term: &Term, search: &mut Search<'_>| {
         let body = in_lets(term, &mut search.graph.fresh);
         (settings.price)(&body).map(|price| (price, body))
@@ -160,8 +160,13 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
     };
     let source = Candidate { cost: before, operations: operations(&body), body, id: root };
     let mut cheaper: Vec<Candidate> = Vec::new();
-    for fusion in FUSIONS {
-        let found = extract(&mut search.graph, root, priced(fusion));
+    // Where no class is of two terms, there is no program but the source.
+    let fusions = if search.graph.has_choices() { &FUSIONS[..] } else { &[] };
+    for fusion in fusions {
+        let Some(found) = extract(&mut search.graph, root, priced(*fusion)) else {
+            ended = Ended::Nodes;
+            continue;
+        };
         let term = search.graph.term(found);
         let Some((cost, body)) = price(&term, &mut search) else { continue };
         let candidate = Candidate { cost, operations: operations(&body), body, id: found };

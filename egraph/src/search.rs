@@ -197,6 +197,9 @@ impl<'a> Search<'a> {
     /// Applies rules until nothing is added or a limit is reached.
     pub fn run(&mut self, rules: &mut Rules<'_>) -> Ended {
         for round in 0..self.limits.rounds {
+            if self.is_full() {
+                return Ended::Nodes;
+            }
             let before = self.size();
             let unfolded = self.unfold() | self.folding.fold(&mut self.graph, self.fingerprints.as_mut());
             self.graph.egraph.rebuild();
@@ -221,7 +224,7 @@ impl<'a> Search<'a> {
             }
             let mut merged = unfolded;
             for (at, found) in found {
-                if self.size() >= self.limits.nodes {
+                if self.is_full() {
                     self.graph.egraph.rebuild();
                     return Ended::Nodes;
                 }
@@ -242,6 +245,10 @@ impl<'a> Search<'a> {
     /// Terms in the graph, those that only a derivation knows included.
     pub fn size(&self) -> usize {
         self.graph.egraph.nodes().len()
+    }
+
+    fn is_full(&self) -> bool {
+        self.size() >= self.limits.nodes
     }
 
     /// Where a side stands, but for what was told in an earlier round.
@@ -341,6 +348,9 @@ impl<'a> Search<'a> {
         calls.sort_unstable();
         let mut merged = false;
         for (_, head, parts) in calls {
+            if self.is_full() {
+                break;
+            }
             let term = self.graph.heads().get(head).term.clone();
             if let Form::Call(Fun::Op(_), _) = term.form() {
                 let call = self.graph.apply(head, parts.clone());

@@ -114,6 +114,8 @@ struct Body {
     lines: String,
     names: BTreeMap<Var, String>,
     taken: BTreeSet<String>,
+    /// Up to which number each name was tried with one.
+    tried: BTreeMap<String, usize>,
     /// The names of indices in scope.
     indices: Vec<String>,
     counter: usize,
@@ -187,13 +189,17 @@ impl Body {
     }
 
     fn unused(&mut self, name: &str) -> String {
-        let mut candidate = name.to_string();
-        let mut k = 2;
-        while !self.taken.insert(candidate.clone()) {
-            candidate = format!("{name}{k}");
-            k += 1;
+        if self.taken.insert(name.to_string()) {
+            return name.to_string();
         }
-        candidate
+        let tried = self.tried.entry(name.to_string()).or_insert(1);
+        loop {
+            *tried += 1;
+            let candidate = format!("{name}{tried}");
+            if self.taken.insert(candidate.clone()) {
+                return candidate;
+            }
+        }
     }
 
     fn temporary(&mut self) -> String {

@@ -10,7 +10,9 @@ use rtv_semantics::eval::EvalError;
 use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::term::{Term, Var};
 
-use crate::loops::{ArrayDecl, ArrayId, Axis, ExprId, Kernel, Nests, Node, Role, fuse, lower};
+use crate::loops::{
+    ArrayDecl, ArrayId, Axis, ExprId, Kernel, Nests, Node, Role, fuse, lower, read_elsewhere,
+};
 
 /// Starting one kernel.
 const KERNEL: f64 = 2_000.0;
@@ -34,9 +36,12 @@ impl Cost {
         let mut nests = lower(term, inputs)?;
         let kernels = fuse(&mut nests);
         let mut cost = Cost { kernels: kernels.len(), ..Cost::default() };
-        for (at, kernel) in kernels.iter().enumerate() {
+        let reads: Vec<BTreeSet<ArrayId>> = kernels.iter().map(|kernel| kernel.reads(&nests)).collect();
+        let mut kept = read_elsewhere(&kernels, &reads);
+        kept.extend(nests.result.arrays());
+        for (kernel, read) in kernels.iter().zip(&reads) {
             cost.operations += operations(&nests, kernel);
-            cost.bytes += bytes(&nests, kernel, &read_elsewhere(&nests, &kernels, at));
+            cost.bytes += bytes(&nests, kernel, read, &kept);
         }
         Ok(cost)
     }
@@ -96,17 +101,8 @@ fn expression(nests: &Nests, root: ExprId, inner: &[Axis]) -> Parts {
     parts
 }
 
-/// What the program returns, and what other kernels read.
-fn read_elsewhere(nests: &Nests, kernels: &[Kernel], at: usize) -> BTreeSet<ArrayId> {
-    let others = kernels.iter().enumerate().filter(|(other, _)| *other != at);
-    let members = others.flat_map(|(_, kernel)| &kernel.members);
-    let read = members.flat_map(|member| nests.loads(member.body));
-    nests.result.arrays().into_iter().chain(read).collect()
-}
-
-fn bytes(nests: &Nests, kernel: &Kernel, read_elsewhere: &BTreeSet<ArrayId>) -> f64 {
-    let own: BTreeSet<ArrayId> = kernel.members.iter().map(|member| member.array).collect();
-    let read: BTreeSet<ArrayId> = kernel.members.iter().flat_map(|member| nests.loads(member.body)).collect();
-    let moved = read.difference(&own).chain(own.intersection(read_elsewhere));
+fn bytes(nests: &Nests, kernel: &Kernel, read: &BTreeSet<ArrayId>, kept: &BTreeSet<ArrayId>) -> f64 {
+    let own = kernel.arrays();
+    let moved = read.difference(&own).chain(own.intersection(kept));
     moved.map(|array| nests.decl(*array).bytes() as f64).sum()
 }

@@ -8,7 +8,8 @@
 //! Terms are told by where their head comes from, never as text, so that who reads a
 //! derivation builds each of them anew from the program and the rules. Every line states
 //! that two terms are equal, and why; it uses lines before it only. The last line is about
-//! the program and what it became. Nothing here is believed: a checker goes through it.
+//! the program and what it became; without lines it stays what it is. Nothing here is
+//! believed: a checker goes through it.
 
 use crate::constant::rounded;
 use crate::dtype::DType;

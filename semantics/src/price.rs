@@ -17,12 +17,9 @@ pub const BYTE: f64 = 8.0;
 /// One evaluation of a row of the scalar table.
 pub fn scalar(fun: Scalar) -> f64 {
     match fun {
-        Scalar::Div
-        | Scalar::Reciprocal
-        | Scalar::Sqrt
-        | Scalar::Rsqrt
-        | Scalar::Remainder
-        | Scalar::Fmod => QUOTIENT,
+        Scalar::Div | Scalar::Reciprocal | Scalar::Sqrt | Scalar::Remainder | Scalar::Fmod => QUOTIENT,
+        // A root and a quotient.
+        Scalar::Rsqrt => 2.0 * QUOTIENT,
         Scalar::Pow
         | Scalar::Exp
         | Scalar::Exp2

@@ -206,9 +206,12 @@ impl Opt {
                 false => fault.help(format!("it has {}", names.join(", "))),
             });
         }
-        let sizes = optimize::sizes(function, &asked).ok_or_else(|| {
-            placeless(NO_PRICE, format!("`{}` cannot be priced at any size that was tried", function.name))
-                .help("`--size NAME=VALUE` says at which")
+        let sizes = optimize::sizes(function, &asked).map_err(|why| {
+            let fault = placeless(NO_PRICE, format!("`{}` cannot be priced: {why}", function.name));
+            match open.iter().any(|sym| !asked.contains_key(sym.name())) {
+                true => fault.help("`--size NAME=VALUE` says at which sizes"),
+                false => fault.help("`rtv explain R0831` says what has a price"),
+            }
         })?;
         let elsewhere = optimize::elsewhere(function, &asked, &sizes);
         let (started, limit) = (Instant::now(), Duration::from_secs_f64(self.seconds.clamp(0.0, 1e6)));
@@ -442,6 +445,10 @@ fn nearest(found: &Optimized) -> Vec<String> {
         format!("not applied: {}  {}: {why}", rule.name, rule.place)
     });
     let lines: Vec<String> = told.collect();
+    if found.rules.is_empty() && found.ended != Ended::Saturated {
+        // None was taken up.
+        return lines;
+    }
     let rules = counted(found.rules.len(), "rule");
     match (lines.is_empty(), found.fired.len()) {
         (false, _) => lines,

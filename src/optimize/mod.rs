@@ -290,7 +290,7 @@ fn round_constants(
 /// How often each rule makes two terms of a function one, within the default limits; nothing of one that
 /// cannot be priced.
 pub fn fired(function: &Function, book: &RuleBook, upto: Mode, checker: &Checker) -> Vec<(Arc<str>, u64)> {
-    let Some(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
+    let Ok(sizes) = sizes(function, &BTreeMap::new()) else { return Vec::new() };
     let request = Request {
         upto,
         limits: Limits::default(),

@@ -45,7 +45,7 @@ impl<'b> Optimizing<'b> {
             let texts: Vec<&str> = errors.map(|d: &Diagnostic| d.message.as_str()).collect();
             return Err(format!("no function: {}", texts.join("; ")));
         };
-        let Some(sizes) = sizes(&function, &BTreeMap::new()) else { return Ok(()) };
+        let Ok(sizes) = sizes(&function, &BTreeMap::new()) else { return Ok(()) };
         for upto in [Mode::Exact, Mode::Real] {
             let limits = Limits { nodes: NODES, ..Limits::default() };
             let request =

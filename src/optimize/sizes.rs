@@ -24,10 +24,22 @@ pub const TYPICAL: [i64; 4] = [256, 64, 16, 4];
 pub type Sizes = BTreeMap<Sym, i64>;
 
 /// The sizes at which a function is priced: those that were asked for by name, and for others a typical
-/// one. Nothing where none is found.
-pub fn sizes(function: &Function, asked: &BTreeMap<String, i64>) -> Option<Sizes> {
-    let mut found = TYPICAL.into_iter().filter_map(|typical| sizes_near(function, asked, typical));
-    found.find(|sizes| cost(function, &function.body, sizes).is_some())
+/// one.
+///
+/// # Errors
+/// Where none is found: why it cannot be priced at the last that were tried.
+pub fn sizes(function: &Function, asked: &BTreeMap<String, i64>) -> Result<Sizes, String> {
+    let mut why = String::new();
+    for typical in TYPICAL {
+        let found = sizes_near(function, asked, typical)
+            .ok_or_else(|| "no sizes were found that its preconditions allow".to_string())
+            .and_then(|sizes| priced(function, &function.body, &sizes).map(|_| sizes));
+        match found {
+            Ok(sizes) => return Ok(sizes),
+            Err(fault) => why = fault,
+        }
+    }
+    Err(why)
 }
 
 /// The typical size, or where the preconditions of the function forbid that, some that they allow.
@@ -86,8 +98,14 @@ fn collect(ty: &Type, syms: &mut BTreeSet<Sym>) {
 
 /// The cost of a body of a function at sizes; nothing where it cannot be lowered.
 pub fn cost(function: &Function, body: &Term, sizes: &Sizes) -> Option<Cost> {
-    let (term, inputs) = at_sizes(function, body, sizes)?;
-    Cost::of(&term, &inputs).ok()
+    priced(function, body, sizes).ok()
+}
+
+/// The same, or why it has none.
+fn priced(function: &Function, body: &Term, sizes: &Sizes) -> Result<Cost, String> {
+    let (term, inputs) =
+        at_sizes(function, body, sizes).ok_or("a parameter is no tensor of sizes that are known")?;
+    Cost::of(&term, &inputs).map_err(|fault| fault.message)
 }
 
 /// The same as one number, which is infinite where it cannot be told.

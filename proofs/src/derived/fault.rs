@@ -78,8 +78,6 @@ pub enum Fault {
     Part(usize),
     /// The line at this place of a chain does not begin where the one before it ended.
     Chain(usize),
-    /// There is no line.
-    Nothing,
     /// The last line is not about the source.
     NotTheSource,
 }
@@ -129,7 +127,6 @@ impl fmt::Display for Fault {
             Fault::Heads => f.write_str("the terms have different heads"),
             Fault::Part(at) => write!(f, "part {at} is not what the line named for it is about"),
             Fault::Chain(at) => write!(f, "step {at} begins elsewhere"),
-            Fault::Nothing => f.write_str("it has no line"),
             Fault::NotTheSource => f.write_str("the last line is not about the source"),
         }
     }

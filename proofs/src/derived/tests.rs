@@ -589,10 +589,20 @@ fn deep_and_shared_terms_cost_what_they_say() {
 }
 
 #[test]
+fn without_lines_a_program_stays_what_it_is() {
+    let desk = Desk::new();
+    let mut hand = desk.hand("twice");
+    assert_eq!(format!("{:?}", hand.accepted(Mode::Exact)), format!("{:?}", hand.source.body));
+    // Whatever terms are named.
+    hand.transposed_twice(hand.at(&[0, 0]));
+    hand.derivation.lines.clear();
+    assert_eq!(format!("{:?}", hand.accepted(Mode::Exact)), format!("{:?}", hand.source.body));
+}
+
+#[test]
 fn lines_use_lines_before_them_that_fit() {
     let desk = Desk::new();
     let mut hand = desk.hand("twice");
-    hand.refused(Mode::Exact, Place::Whole, Fault::Nothing);
     let same = hand.transposed_twice(hand.at(&[0, 0]));
     let Line { left, right, .. } = hand.derivation.lines[same].clone();
     // Of itself, and in a circle.

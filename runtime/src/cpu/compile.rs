@@ -93,7 +93,6 @@ struct Compiler<'a> {
     next_register: u16,
     rows: Vec<Lane>,
     varying: FxHashMap<ExprId, bool>,
-    failing: FxHashMap<ExprId, bool>,
     /// Whether each row has a lane, so that what lanes need may be computed before them.
     never_empty: bool,
 }
@@ -145,7 +144,6 @@ impl<'a> Compiler<'a> {
             next_register: 0,
             rows: Vec::new(),
             varying: FxHashMap::default(),
-            failing: FxHashMap::default(),
             never_empty,
         }
     }
@@ -371,21 +369,9 @@ impl<'a> Compiler<'a> {
 
     /// Whether the value changes within a row.
     fn varies(&mut self, id: ExprId) -> bool {
-        if let Some(known) = self.varying.get(&id) {
-            return *known;
-        }
-        let varies = !self.arena().free_axes(id).is_disjoint(&self.inner);
-        self.varying.insert(id, varies);
-        varies
-    }
-
-    fn fails(&mut self, id: ExprId) -> bool {
-        if let Some(known) = self.failing.get(&id) {
-            return *known;
-        }
-        let fails = self.arena().can_fail(id);
-        self.failing.insert(id, fails);
-        fails
+        let (arena, inner) = (self.arena(), &self.inner);
+        let changes = |id| arena.own_axes(id).iter().any(|axis| inner.contains(axis));
+        arena.somewhere(id, &mut self.varying, &changes)
     }
 
     /// The value of an expression where the mask holds (everywhere, without one).
@@ -398,7 +384,7 @@ impl<'a> Compiler<'a> {
         {
             return self.at_home(id, home, place);
         }
-        let mask = if self.fails(id) { mask } else { None };
+        let mask = if self.arena().can_fail(id) { mask } else { None };
         if let Place::Lanes(pass) = place
             && self.can_hoist(id, mask)
         {
@@ -425,7 +411,7 @@ impl<'a> Compiler<'a> {
             // A row is one lane: what it reads of the kernel is not there before it.
             return false;
         }
-        let safe = !self.fails(id) || (self.never_empty && !matches!(mask, Some(Src::Reg(_))));
+        let safe = !self.arena().can_fail(id) || (self.never_empty && !matches!(mask, Some(Src::Reg(_))));
         safe && !self.varies(id)
     }
 
@@ -506,9 +492,10 @@ impl<'a> Compiler<'a> {
             Node::Load { array, dtype, index } => self.load(array, dtype, &index, place, mask),
             Node::Select { cond, then, otherwise } => {
                 let cond = self.emit(cond, place, mask);
-                let under = if self.fails(then) { Some(self.and(mask, cond, place)) } else { None };
+                let under =
+                    if self.arena().can_fail(then) { Some(self.and(mask, cond, place)) } else { None };
                 let a = self.emit(then, place, under);
-                let under = if self.fails(otherwise) {
+                let under = if self.arena().can_fail(otherwise) {
                     let not = self.unary(Lane::Bool, Unary::Not, cond, place);
                     Some(self.and(mask, not, place))
                 } else {
@@ -522,7 +509,8 @@ impl<'a> Compiler<'a> {
             Node::Require { cond, then, site } => {
                 let cond = self.emit(cond, place, mask);
                 self.push(place, Op::Require { cond, site, mask });
-                let under = if self.fails(then) { Some(self.and(mask, cond, place)) } else { None };
+                let under =
+                    if self.arena().can_fail(then) { Some(self.and(mask, cond, place)) } else { None };
                 self.emit(then, place, under)
             }
             Node::After { first, then } => {
@@ -640,7 +628,7 @@ impl<'a> Compiler<'a> {
 
     /// The slot of an integer that is the same for the whole row.
     fn once(&mut self, value: ExprId, place: Place, mask: Option<Src>) -> Option<Slot> {
-        let mask = if self.fails(value) { mask } else { None };
+        let mask = if self.arena().can_fail(value) { mask } else { None };
         match place {
             Place::Lanes(pass) => self.can_hoist(value, mask).then(|| self.hoist(value, pass, mask)),
             Place::Before(_) => {
@@ -663,7 +651,7 @@ impl<'a> Compiler<'a> {
         for (lin, stride) in index.iter().zip(strides) {
             // What is left out of the sum must still be looked at.
             for value in lin.values().collect::<Vec<_>>() {
-                if self.fails(value) {
+                if self.arena().can_fail(value) {
                     self.emit(value, place, mask);
                 }
             }

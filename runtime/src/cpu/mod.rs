@@ -186,16 +186,12 @@ impl Program {
         let mut nests = loops::lower(term, inputs)?;
         let kernels = loops::fuse(&mut nests);
         let mut stored: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
-        for (at, kernel) in kernels.iter().enumerate() {
-            for member in &kernel.members {
-                let read_elsewhere = kernels.iter().enumerate().any(|(other, kernel)| {
-                    other != at && kernel.members.iter().any(|m| nests.loads(m.body).contains(&member.array))
-                });
-                // Only rows are ever left out of memory, where nothing but what fails counts.
-                if read_elsewhere || kernel.shape != Shape::Rows {
-                    stored.insert(member.array);
-                }
-            }
+        let reads: Vec<BTreeSet<ArrayId>> = kernels.iter().map(|kernel| kernel.reads(&nests)).collect();
+        let elsewhere = loops::read_elsewhere(&kernels, &reads);
+        for kernel in &kernels {
+            // Only rows are ever left out of memory, where nothing but what fails counts.
+            let is_stored = |array: &ArrayId| elsewhere.contains(array) || kernel.shape != Shape::Rows;
+            stored.extend(kernel.arrays().into_iter().filter(is_stored));
         }
         let steps = kernels.iter().map(|kernel| Step::of(&nests, kernel, &stored, floats));
         let (steps, contracted): (Vec<Step>, Vec<usize>) = steps.unzip();

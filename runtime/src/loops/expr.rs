@@ -1,6 +1,6 @@
 //! Scalar expressions of loop nests, shared in one arena.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeSet;
 
 use crate::loops::Monoid;
@@ -123,6 +123,8 @@ pub enum Node {
 pub struct Arena {
     nodes: Vec<Node>,
     dtypes: Vec<DType>,
+    /// Whether evaluating it can fail.
+    fails: Vec<bool>,
     known: FxHashMap<Node, ExprId>,
     axes: Vec<i64>,
     /// Set when a linear form left the 64-bit range: the program is refused then.
@@ -181,6 +183,7 @@ impl Arena {
         self.known.insert(node.clone(), id);
         self.nodes.push(node);
         self.dtypes.push(dtype);
+        self.fails.push(self.is_failure(id) || self.children(id).iter().any(|part| self.can_fail(*part)));
         id
     }
 
@@ -473,6 +476,16 @@ impl Arena {
         }
     }
 
+    /// The expressions below `root` and itself, each once, before their parts.
+    pub fn below(&self, root: ExprId) -> impl Iterator<Item = ExprId> + '_ {
+        let (mut seen, mut open) = (FxHashSet::default(), vec![root]);
+        std::iter::from_fn(move || {
+            let next = std::iter::from_fn(|| open.pop()).find(|id| seen.insert(*id))?;
+            open.extend(self.children(next));
+            Some(next)
+        })
+    }
+
     /// Visits each expression below `root` once, parts first.
     pub fn walk(&self, root: ExprId, visit: &mut dyn FnMut(ExprId)) {
         let mut seen = BTreeSet::new();
@@ -489,14 +502,44 @@ impl Arena {
 
     /// Whether evaluating it can fail, whatever the branch.
     pub fn can_fail(&self, root: ExprId) -> bool {
-        let mut found = false;
-        self.walk(root, &mut |id| {
-            found |= matches!(
-                self.node(id),
-                Node::Checked { .. } | Node::Require { .. } | Node::Call { site: Some(_), .. }
-            );
-        });
-        found
+        self.fails[root.0 as usize]
+    }
+
+    fn is_failure(&self, id: ExprId) -> bool {
+        matches!(
+            self.node(id),
+            Node::Checked { .. } | Node::Require { .. } | Node::Call { site: Some(_), .. }
+        )
+    }
+
+    /// Whether something holds of an expression or of a part of it; what is `known` is not looked at again.
+    pub fn somewhere(
+        &self,
+        root: ExprId,
+        known: &mut FxHashMap<ExprId, bool>,
+        holds: &dyn Fn(ExprId) -> bool,
+    ) -> bool {
+        let mut open = vec![root];
+        while let Some(id) = open.pop() {
+            let parts = self.children(id);
+            let unknown: Vec<ExprId> =
+                parts.iter().copied().filter(|part| !known.contains_key(part)).collect();
+            if unknown.is_empty() {
+                let found = holds(id) || parts.iter().any(|part| known[part]);
+                known.insert(id, found);
+            } else {
+                open.push(id);
+                open.extend(unknown);
+            }
+        }
+        known[&root]
+    }
+
+    /// The axes in the index arithmetic of an expression, without its parts.
+    pub fn own_axes(&self, id: ExprId) -> Vec<Axis> {
+        let mut axes = Vec::new();
+        self.each_lin(id, &mut |lin| axes.extend(lin.axes().map(|(axis, _)| axis)));
+        axes
     }
 
     /// The axes an expression depends on: all but those its reductions run over.
@@ -512,7 +555,7 @@ impl Arena {
             for child in self.children(id) {
                 axes.extend(memo.get(&child).into_iter().flatten());
             }
-            self.each_lin(id, &mut |lin| axes.extend(lin.axes().map(|(axis, _)| axis)));
+            axes.extend(self.own_axes(id));
             if let Node::Reduce { axes: bound, .. } | Node::Fold { axes: bound, .. } = self.node(id) {
                 axes.retain(|axis| bound.iter().all(|(own, _)| own != axis));
             }
@@ -534,74 +577,6 @@ impl Arena {
             }
             _ => {}
         }
-    }
-
-    /// The expression with axes and loads replaced. Constants that come out are folded.
-    pub fn rewrite(&mut self, root: ExprId, by: &mut Rewrite) -> ExprId {
-        let mut order = Vec::new();
-        self.walk(root, &mut |id| order.push(id));
-        for id in order {
-            if !by.done.contains_key(&id) {
-                let new = self.rewrite_node(id, by);
-                by.done.insert(id, new);
-            }
-        }
-        by.done[&root]
-    }
-
-    fn rewrite_node(&mut self, id: ExprId, by: &mut Rewrite) -> ExprId {
-        match self.node(id).clone() {
-            Node::Constant(..) | Node::Whole(_) => id,
-            Node::Index(lin) => {
-                let lin = self.rewrite_lin(&lin, by);
-                self.index(lin)
-            }
-            Node::FloorDiv(a, b) => self.rewrite_pair(&a, &b, by, Arena::floor_div),
-            Node::Min(a, b) => self.rewrite_pair(&a, &b, by, Arena::minimum),
-            Node::Max(a, b) => self.rewrite_pair(&a, &b, by, Arena::maximum),
-            Node::Product(a, b) => self.rewrite_pair(&a, &b, by, Arena::product),
-            Node::Checked { index, extent, site } => {
-                let index = self.rewrite_lin(&index, by);
-                let index = self.checked(&index, extent, site);
-                self.index(index)
-            }
-            Node::Call { fun, dtype, args, site } => {
-                let args = args.iter().map(|arg| by.done[arg]).collect();
-                self.call(fun, dtype, args, site)
-            }
-            Node::Cast { to, arg, .. } => self.cast(to, by.done[&arg]),
-            Node::Load { array, dtype, index } => {
-                let index: Vec<Lin> = index.iter().map(|lin| self.rewrite_lin(lin, by)).collect();
-                match by.loads.get(&array) {
-                    Some(Inlined { axes, body }) => {
-                        let by_axis = axes.iter().copied().zip(index.iter().cloned()).collect();
-                        let element = self.rewrite(*body, &mut Rewrite::axes(by_axis));
-                        self.keeping(&index, element)
-                    }
-                    None => self.intern(Node::Load { array, dtype, index }),
-                }
-            }
-            Node::Select { cond, then, otherwise } => {
-                self.select(by.done[&cond], by.done[&then], by.done[&otherwise])
-            }
-            Node::Reduce { op, axes, body } => {
-                let axes = self.rewrite_extents(&axes, by);
-                self.intern(Node::Reduce { op, axes, body: by.done[&body] })
-            }
-            Node::Fold { axes, state, first, step } => {
-                let axes = self.rewrite_extents(&axes, by);
-                self.intern(Node::Fold { axes, state, first: by.done[&first], step: by.done[&step] })
-            }
-            Node::Require { cond, then, site } => {
-                let (cond, then) = (by.done[&cond], by.done[&then]);
-                self.require(cond, then, site)
-            }
-            Node::After { first, then } => self.after(by.done[&first], by.done[&then]),
-        }
-    }
-
-    fn rewrite_extents(&mut self, axes: &[(Axis, Lin)], by: &Rewrite) -> Vec<(Axis, Lin)> {
-        axes.iter().map(|(axis, extent)| (*axis, self.rewrite_lin(extent, by))).collect()
     }
 
     /// The element with the checks of its index that it does not make anyway.
@@ -641,60 +616,5 @@ impl Arena {
             Some(Constant(1)) => then,
             _ => self.intern(Node::Require { cond, then, site }),
         }
-    }
-
-    fn rewrite_pair(
-        &mut self,
-        a: &Lin,
-        b: &Lin,
-        by: &Rewrite,
-        build: fn(&mut Arena, &Lin, &Lin) -> Lin,
-    ) -> ExprId {
-        let (a, b) = (self.rewrite_lin(a, by), self.rewrite_lin(b, by));
-        let lin = build(self, &a, &b);
-        self.index(lin)
-    }
-
-    fn rewrite_lin(&mut self, lin: &Lin, by: &Rewrite) -> Lin {
-        let mut sum = Lin::constant(lin.base);
-        for (atom, factor) in &lin.terms {
-            let part = match atom {
-                Atom::Axis(axis) => by.axes.get(axis).cloned().unwrap_or_else(|| Lin::axis(*axis)),
-                Atom::Value(value) => self.as_lin(by.done[value]),
-            };
-            sum = self.sum(&sum, &part, *factor);
-        }
-        sum
-    }
-}
-
-/// An array whose elements are computed where they are read.
-#[derive(Clone, Debug)]
-pub struct Inlined {
-    pub axes: Vec<Axis>,
-    pub body: ExprId,
-}
-
-/// A simultaneous replacement of axes by linear forms and of loads by what they load.
-#[derive(Clone, Debug, Default)]
-pub struct Rewrite {
-    pub axes: FxHashMap<Axis, Lin>,
-    pub loads: FxHashMap<ArrayId, Inlined>,
-    done: FxHashMap<ExprId, ExprId>,
-}
-
-impl Rewrite {
-    pub fn axes(axes: FxHashMap<Axis, Lin>) -> Rewrite {
-        Rewrite { axes, ..Rewrite::default() }
-    }
-
-    pub fn loads(loads: FxHashMap<ArrayId, Inlined>) -> Rewrite {
-        Rewrite { loads, ..Rewrite::default() }
-    }
-
-    /// Puts another expression in the place of one.
-    pub fn replace(mut self, old: ExprId, new: ExprId) -> Rewrite {
-        self.done.insert(old, new);
-        self
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use rtv_semantics::scalar::{Domain, Value};
 
-use super::expr::{ArrayId, ExprId, Node, Rewrite};
+use super::expr::{ArrayId, ExprId, Node};
 use super::lin::{Axis, Lin};
+use super::rewrite::Rewrite;
 use super::{ArrayDecl, Def, Nests};
 
 /// Gives each reduction or fold inside another expression a definition of its own, over

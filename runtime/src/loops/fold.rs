@@ -9,9 +9,10 @@ use rtv_semantics::eval::codes;
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::term::{Declared, Form, Loop, Term};
 
-use super::expr::{Arena, ArrayId, ExprId, Node, Rewrite};
+use super::expr::{Arena, ArrayId, ExprId, Node};
 use super::lin::{Axis, Lin};
 use super::lower::{Env, Lowering, Name, Res, Val, bind, limit};
+use super::rewrite::Rewrite;
 use super::{ArrayDecl, Nests};
 
 impl Lowering {

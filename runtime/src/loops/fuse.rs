@@ -12,13 +12,12 @@ use crate::loops::Monoid;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::scalar::Scalar;
 
-use super::expr::{Arena, ArrayId, ExprId, Inlined, Node, Rewrite};
+use super::expr::{Arena, ArrayId, ExprId, Node};
 use super::lin::{Axis, Lin};
 use super::lower::neutral;
+use super::rewrite::Rewrite;
 use super::{ArrayDecl, Def, Nests};
 
-/// Calls that are computed again for every reader rather than stored.
-const CHEAP: usize = 8;
 /// Elements of a reduction that one chunk takes, where few results have many of them.
 const CHUNK: i64 = 1 << 16;
 /// Results fewer than this leave threads idle when each is reduced as a whole.
@@ -36,6 +35,23 @@ pub struct Kernel {
     pub shape: Shape,
     /// The factors of a product, over the axes of the kernel.
     pub product: Option<Contraction>,
+}
+
+impl Kernel {
+    /// The arrays that it computes.
+    pub fn arrays(&self) -> BTreeSet<ArrayId> {
+        self.members.iter().map(|member| member.array).collect()
+    }
+
+    /// The arrays that it reads.
+    pub fn reads(&self, nests: &Nests) -> BTreeSet<ArrayId> {
+        self.members.iter().flat_map(|member| nests.loads(member.body)).collect()
+    }
+}
+
+/// The arrays that a kernel reads which another one computes, and the arguments; `reads` has those that each reads.
+pub fn read_elsewhere(kernels: &[Kernel], reads: &[BTreeSet<ArrayId>]) -> BTreeSet<ArrayId> {
+    kernels.iter().zip(reads).flat_map(|(kernel, read)| read - &kernel.arrays()).collect()
 }
 
 /// How a kernel runs through its domain.
@@ -80,98 +96,10 @@ pub fn fuse(nests: &mut Nests) -> Vec<Kernel> {
     super::whole::recognize(nests);
     super::fold::settle(nests);
     split_long(nests);
-    inline(nests);
+    super::inline::inline(nests);
     store_factors(nests);
     super::extract::drop_dead(nests);
     group(nests)
-}
-
-/// What one evaluation costs: calls, and whether an elementary function is among them.
-fn cost(arena: &Arena, root: ExprId) -> (usize, bool) {
-    let (mut calls, mut heavy) = (0, false);
-    arena.walk(root, &mut |id| match arena.node(id) {
-        Node::Call { fun, .. } => {
-            calls += 1;
-            heavy |= is_heavy(*fun);
-        }
-        Node::Select { .. } | Node::FloorDiv(..) | Node::Product(..) => calls += 1,
-        _ => {}
-    });
-    (calls, heavy)
-}
-
-fn is_heavy(fun: Scalar) -> bool {
-    use Scalar::*;
-    let row = fun.row();
-    row.ulp > 0
-        || matches!(fun, Exp | Log | Tanh | Sigmoid | Erf | Sin | Cos | Pow | FloorDivide | Remainder | Fmod)
-}
-
-/// Computes elementwise definitions where they are read.
-fn inline(nests: &mut Nests) {
-    let outputs: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
-    for at in 0..nests.defs.len() {
-        let def = nests.defs[at].clone();
-        if outputs.contains(&def.array) || !can_inline(nests, &def, at) {
-            continue;
-        }
-        let body = Inlined { axes: def.axes.clone(), body: def.body };
-        let mut by = Rewrite::loads(FxHashMap::from_iter([(def.array, body)]));
-        for reader in at + 1..nests.defs.len() {
-            let old = nests.defs[reader].body;
-            nests.defs[reader].body = nests.arena.rewrite(old, &mut by);
-        }
-    }
-}
-
-fn can_inline(nests: &Nests, def: &Def, at: usize) -> bool {
-    let arena = &nests.arena;
-    let body = arena.node(def.body);
-    let whole = matches!(body, Node::Reduce { .. } | Node::Fold { .. } | Node::Whole(_));
-    if whole || arena.can_fail(def.body) || super::whole::reads(nests, def.array) {
-        return false;
-    }
-    let (calls, heavy) = cost(arena, def.body);
-    if calls == 0 {
-        return true;
-    }
-    let size = nests.decl(def.array).elements().max(1);
-    let (mut readers, mut again) = (0, false);
-    for reader in &nests.defs[at + 1..] {
-        let loads = loads_of(arena, reader.body, def.array);
-        if loads == 0 {
-            continue;
-        }
-        readers += 1;
-        let work = domain(nests, reader);
-        again |= loads > 1 && heavy;
-        // A padding of an operand is no reason to compute more of it than there is.
-        again |= work > size.saturating_mul(2) && (calls > 2 || product_operand(nests, reader));
-    }
-    !again && (readers <= 1 || (calls <= CHEAP && !heavy))
-}
-
-fn loads_of(arena: &Arena, root: ExprId, wanted: ArrayId) -> usize {
-    let mut count = 0;
-    arena.walk(root, &mut |id| {
-        count += usize::from(matches!(arena.node(id), Node::Load { array, .. } if *array == wanted));
-    });
-    count
-}
-
-/// Indices of the axes and of the reduction of a definition.
-fn domain(nests: &Nests, def: &Def) -> usize {
-    let own: usize = nests.decl(def.array).elements().max(1);
-    match nests.arena.node(def.body) {
-        Node::Reduce { axes, .. } | Node::Fold { axes, .. } => axes
-            .iter()
-            .fold(own, |n, (axis, _)| n.saturating_mul(nests.arena.axis_extent(*axis).max(1) as usize)),
-        _ => own,
-    }
-}
-
-fn product_operand(nests: &Nests, reader: &Def) -> bool {
-    contraction(nests, reader).is_some()
 }
 
 /// The two factors of a sum of products, with the axes that only the left one, only the

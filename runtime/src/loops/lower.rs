@@ -5,6 +5,8 @@
 //! argument, becomes a definition; inside a loop it gets the axes of the loop in front.
 //! Which definitions are worth an array of their own is decided later, by fusion.
 
+mod sizes;
+
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use rtv_semantics::diag::Span;
 use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{EvalError, Frame, codes};
 use rtv_semantics::scalar::{Domain, Scalar, Value};
-use rtv_semantics::size::{Atom as SizeAtom, Size, Sym};
+use rtv_semantics::size::Sym;
 use rtv_semantics::tensor::element_count;
 use rtv_semantics::term::{self, Binder, ErrorClass, Form, Fun, Instance, Term, Var};
 use rtv_semantics::types::Type;
@@ -302,13 +304,7 @@ impl Lowering {
                 let cond = self.as_scalar(&cond);
                 self.branch(cond, then, otherwise, env)
             }
-            Form::Let(var, value, body) => {
-                let value = self.term(value, env)?;
-                let value = self.bound(value, term.span())?;
-                let first = scalars(&value);
-                let body = self.term(body, &bind(env, Name::Var(var.id), value))?;
-                Ok(self.after(&first, body))
-            }
+            Form::Let(..) => self.lets(term, env),
             Form::Tuple(parts) => {
                 let parts: Res<Vec<Val>> = parts.iter().map(|part| self.term(part, env)).collect();
                 Ok(Val::Tuple(Rc::new(parts?)))
@@ -316,6 +312,20 @@ impl Lowering {
             Form::Loop(l) => self.fold(term, l, env).map(Val::Scalar),
             Form::Write(_) => Err(limit(codes::BACKEND, term.span(), "a write has no kernel")),
         }
+    }
+
+    /// A chain of `let`s, however long, and what follows it.
+    fn lets(&mut self, term: &Term, env: &Env) -> Res<Val> {
+        let (mut env, mut firsts, mut rest) = (env.clone(), Vec::new(), term);
+        while let Form::Let(var, value, body) = rest.form() {
+            let value = self.term(value, &env)?;
+            let value = self.bound(value, rest.span())?;
+            firsts.push(scalars(&value));
+            env = bind(&env, Name::Var(var.id), value);
+            rest = body;
+        }
+        let result = self.term(rest, &env)?;
+        Ok(firsts.iter().rev().fold(result, |value, first| self.after(first, value)))
     }
 
     /// The value of a term whose components are asked for one by one: it is worked out once
@@ -364,74 +374,6 @@ impl Lowering {
             return neutral(&mut self.arena, op, dtype);
         }
         self.arena.intern(Node::Reduce { op, axes, body })
-    }
-
-    fn size(&mut self, size: &Size, env: &Env, span: Span) -> Res<Lin> {
-        let mut sum = Lin::default();
-        for (monomial, coefficient) in size.terms() {
-            let Ok(coefficient) = i64::try_from(coefficient.clone()) else {
-                return Err(limit(codes::NUMBER, span, "a size exceeds 63 bits"));
-            };
-            let mut product = Lin::constant(coefficient);
-            for (atom, power) in monomial {
-                let factor = self.size_atom(atom, env, span)?;
-                for _ in 0..*power {
-                    product = self.arena.product(&product, &factor);
-                }
-            }
-            sum = self.arena.sum(&sum, &product, 1);
-        }
-        Ok(sum)
-    }
-
-    fn size_atom(&mut self, atom: &SizeAtom, env: &Env, span: Span) -> Res<Lin> {
-        match atom {
-            SizeAtom::Sym(sym) => match find(env, &Name::Sym(sym.clone())) {
-                Some(Val::Size(lin)) => Ok(lin.clone()),
-                _ => Err(limit(codes::UNBOUND, span, format!("no value for `{}`", sym.name()))),
-            },
-            SizeAtom::Min(a, b) => {
-                let (a, b) = (self.size(a, env, span)?, self.size(b, env, span)?);
-                Ok(self.arena.minimum(&a, &b))
-            }
-            SizeAtom::Max(a, b) => {
-                let (a, b) = (self.size(a, env, span)?, self.size(b, env, span)?);
-                Ok(self.arena.maximum(&a, &b))
-            }
-            SizeAtom::Div(a, d) => {
-                let (a, d) = (self.size(a, env, span)?, self.size(d, env, span)?);
-                let (low, high) = self.arena.range(&d);
-                if low > 0 || high < 0 {
-                    return Ok(self.arena.floor_div(&a, &d));
-                }
-                let site = self.site(SiteKind::SizeDivision, span);
-                let (zero, divisor) = (self.arena.index(Lin::default()), self.arena.index(d));
-                let nonzero = self.arena.call(Scalar::Ne, DType::I64, vec![divisor, zero], None);
-                let divisor = self.arena.require(nonzero, divisor, site);
-                let quotient = Node::FloorDiv(a, Lin::value(divisor));
-                Ok(Lin::value(self.arena.intern(quotient)))
-            }
-        }
-    }
-
-    fn extents(&mut self, binders: &[Binder], env: &Env, span: Span) -> Res<Vec<Lin>> {
-        let mut shape = Vec::new();
-        for (axis, binder) in binders.iter().enumerate() {
-            let extent = self.size(&binder.extent, env, span)?;
-            if let Some(extent) = extent.as_constant().filter(|extent| *extent < 0) {
-                let message = format!("axis {axis} has extent {} = {extent}", binder.extent);
-                let class = Some(ErrorClass::Shape);
-                return Err(Box::new(EvalError {
-                    class,
-                    code: codes::SHAPE,
-                    message,
-                    span,
-                    trace: Vec::new(),
-                }));
-            }
-            shape.push(extent);
-        }
-        Ok(shape)
     }
 
     pub(super) fn as_scalar(&mut self, value: &Val) -> ExprId {

@@ -14,9 +14,11 @@ mod expr;
 mod extract;
 mod fold;
 mod fuse;
+mod inline;
 mod lin;
 mod lower;
 mod monoid;
+mod rewrite;
 mod whole;
 
 use std::sync::Arc;
@@ -26,11 +28,12 @@ use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{EvalError, Frame, codes};
 use rtv_semantics::term::ErrorClass;
 
-pub use expr::{Arena, ArrayId, Constant, ExprId, Inlined, Node, Rewrite, SiteId};
-pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse};
+pub use expr::{Arena, ArrayId, Constant, ExprId, Node, SiteId};
+pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse, read_elsewhere};
 pub use lin::{Atom, Axis, Lin, Overflow};
 pub use lower::lower;
 pub use monoid::Monoid;
+pub use rewrite::{Inlined, Rewrite};
 pub use whole::{Operand, What, Whole};
 
 /// A program as loop nests.

@@ -477,10 +477,11 @@ impl Whole {
     }
 }
 
-/// Whether some definition reads the array as a whole.
-pub fn reads(nests: &Nests, array: ArrayId) -> bool {
-    nests.defs.iter().any(|def| match nests.arena.node(def.body) {
-        Node::Whole(whole) => whole.arrays().any(|read| read == array),
-        _ => false,
-    })
+/// The arrays that some definition reads as a whole.
+pub fn operands(nests: &Nests) -> BTreeSet<ArrayId> {
+    let wholes = nests.defs.iter().filter_map(|def| match nests.arena.node(def.body) {
+        Node::Whole(whole) => Some(whole),
+        _ => None,
+    });
+    wholes.flat_map(|whole| whole.arrays()).collect()
 }
