@@ -146,7 +146,8 @@ impl Opt {
             let (function, said) = program(module, at, self.rank);
             found.extend(said);
             let Some((function, choice)) = function else { continue };
-            let improved = self.function(&function, &book, &checker, &mut begun, reporter);
+            let taken = self.taken(&module.items[at], &choice);
+            let improved = self.function(&function, taken, &book, &checker, &mut begun, reporter);
             let certified = improved.and_then(|improved| match improved {
                 Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
                 None => Ok(()),
@@ -187,9 +188,21 @@ impl Opt {
         (!faults.iter().any(Diagnostic::is_error)).then_some(book)
     }
 
+    /// What a function is optimized for, of what is open in it and no size.
+    fn taken(&self, item: &Item, choice: &Choice) -> Option<String> {
+        let dtypes = choice.dtypes.iter().map(|(name, dtype)| format!("{name} = {dtype}"));
+        let axes = match self.rank {
+            1 => "1 axis for each rank variable".to_string(),
+            rank => format!("{rank} axes for each rank variable"),
+        };
+        let taken: Vec<String> = dtypes.chain(has_rank_variables(item).then_some(axes)).collect();
+        (!taken.is_empty()).then(|| format!("for {}", taken.join(", ")))
+    }
+
     fn function(
         &self,
         function: &Function,
+        taken: Option<String>,
         book: &RuleBook,
         checker: &Checker,
         begun: &mut bool,
@@ -235,7 +248,7 @@ impl Opt {
             }
             Err(failed) => Err(not_equal(function, &failed.to_string())),
             Ok(improved) => {
-                self.show(&improved, &sizes, &elsewhere, book, reporter);
+                self.show(&improved, taken, &sizes, &elsewhere, book, reporter);
                 Ok(Some(improved))
             }
         }
@@ -271,6 +284,7 @@ impl Opt {
     fn show(
         &self,
         improved: &Improved,
+        taken: Option<String>,
         sizes: &Sizes,
         elsewhere: &[Sizes],
         book: &RuleBook,
@@ -282,7 +296,8 @@ impl Opt {
         let emit = if reporter.is_json() { Emit::Json } else { self.emit };
         match emit {
             Emit::Rtl => {
-                let about = self.about(improved, sizes, elsewhere, book);
+                let mut about = self.about(improved, sizes, elsewhere, book);
+                about.splice(1..1, taken);
                 reporter.text("");
                 about.iter().for_each(|line| reporter.text(&format!("# {line}")));
                 reporter.text(text.trim_end());

@@ -115,10 +115,9 @@ impl VerifyCert {
             let help = "a program that reads SMT-LIB on its input, such as `cvc5 --incremental`";
             return reporter.fault(&placeless(NO_SECOND, fact).help(help));
         }
-        let is_alone = |path: &&PathBuf| path.extension().is_some_and(|ending| ending == ENDING);
         let named: Vec<PathBuf> = self.files.iter().flat_map(certificates_in).collect();
-        let alone: Vec<&PathBuf> = named.iter().filter(is_alone).collect();
-        let sources: Vec<PathBuf> = named.iter().filter(|path| !is_alone(path)).cloned().collect();
+        let (alone, sources): (Vec<PathBuf>, Vec<PathBuf>) =
+            named.into_iter().partition(|path| is_alone(path));
         let mut found = Found::default();
         alone.iter().for_each(|path| self.alone(path, &mut found));
         let mut project_sources = SourceMap::default();
@@ -283,6 +282,16 @@ fn rejected(name: &str, what: What, span: Option<Span>, why: &str) -> Diagnostic
         None => placeless(REJECTED, fact),
     };
     fault.help(help)
+}
+
+/// Whether a file is a certificate on its own, by its name or by how it begins.
+fn is_alone(path: &Path) -> bool {
+    let is_named_so = |wanted: &str| path.extension().is_some_and(|ending| ending == wanted);
+    let begins_so = || {
+        let text = fs::read_to_string(path).unwrap_or_default();
+        Certificate::begins(&text) || derived::Certificate::begins(&text)
+    };
+    is_named_so(ENDING) || (!is_named_so("rtl") && begins_so())
 }
 
 /// The certificates in a folder of them; else the path itself.

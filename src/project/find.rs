@@ -102,4 +102,5 @@ fn below(folder: &Path, faults: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
 
 fn unreadable(path: &Path, why: &str) -> Diagnostic {
     placeless(UNREADABLE, format!("cannot read `{}`: {why}", path.display()))
+        .help("name a file, or a folder with .rtl files")
 }

@@ -111,7 +111,9 @@ impl miette::Diagnostic for Drawing<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.found.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        // What has no help of its own has a page.
+        let page = || format!("`rtv explain {}` shows one like it, and how it is mended", self.found.code);
+        Some(Box::new(self.found.help.clone().unwrap_or_else(page)))
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -199,9 +201,10 @@ R0101
     }
 
     #[test]
-    fn without_a_place_the_fact_stands_alone() {
+    fn without_a_place_the_fact_and_its_help_stand_alone() {
         let found = rtv_runtime::io::placeless(Code(801), "cannot read `x.rtl`");
-        let expected = "R0801\n  × cannot read `x.rtl`\n\n";
+        let page = "`rtv explain R0801` shows one like it, and how it is mended";
+        let expected = format!("R0801\n  × cannot read `x.rtl`\n  help: {page}\n\n");
         assert_eq!(render(&SourceMap::default(), &found, false), expected);
         let unknown_file = Diagnostic::error(Code(801), Span::default(), "cannot read `x.rtl`");
         assert_eq!(render(&SourceMap::default(), &unknown_file, false), expected);

@@ -368,6 +368,22 @@ fn an_optimization_is_an_object_for_programs() {
 }
 
 #[test]
+fn what_is_taken_for_open_dtypes_and_ranks_is_told() {
+    let folder = Folder::new("optimize-taken");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn doubled[*S, T: float](x: T[*S]) -> T[*S] { return x + x }
+fn known[N](x: f32[N]) -> f32[N] { return x + x }
+",
+    );
+    let told = folder.run(&["opt", "p.rtl", "doubled", "--rank", "2"]).out;
+    assert!(told.contains("\n# for T = f32, 2 axes for each rank variable\n"), "{told}");
+    let told = folder.run(&["opt", "p.rtl", "known"]).out;
+    assert!(!told.contains("# for"), "{told}");
+}
+
+#[test]
 fn rules_stand_at_known_sizes() {
     let folder = Folder::new("optimize-known");
     folder.file(
@@ -529,12 +545,12 @@ fn long_programs_are_run_and_left_as_they_are() {
         .map(|backend| folder.run(&["run", "p.rtl", "f", "--arg", "a0=[1, -2, 3, 4]", "--backend", backend]));
     assert!(reference.out.contains("2541,       2541], dtype=i32"), "{reference:?}");
     assert_eq!(reference.out, cpu.out);
-    let run = folder.run(&["opt", "p.rtl", "f", "--certificate", "c.cert"]);
+    let run = folder.run(&["opt", "p.rtl", "f", "--certificate", "long"]);
     assert!(
         run.out.contains("no rule makes it cheaper\n# the search ended at its limit of terms"),
         "{run:?}"
     );
-    let run = folder.run(&["verify-cert", "c.cert"]);
+    let run = folder.run(&["verify-cert", "long"]);
     assert!(run.out.contains("1 accepted"), "{run:?}");
 }
 

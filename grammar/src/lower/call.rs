@@ -116,11 +116,9 @@ impl Lower<'_> {
     fn instantiate(&mut self, name: &Ident, entry: &Entry, bound: Bound<'_>, span: Span) -> Result<Value> {
         self.instances += 1;
         if self.instances > MAX_INSTANCES {
-            return fail(
-                707,
-                span,
-                format!("more than {MAX_INSTANCES} calls are unfolded, at `{}`", name.name),
-            );
+            let message = format!("more than {MAX_INSTANCES} calls are unfolded, at `{}`", name.name);
+            let help = "split it into functions that are run or checked one by one";
+            return Err(Diagnostic::error(Code(707), span, message).help(help).into());
         }
         let Bound { def, tensors, statics, conditions, frame, .. } = bound;
         let caller =

@@ -100,6 +100,11 @@ impl Certificate {
         read::read(text)
     }
 
+    /// Whether a text is meant as one.
+    pub fn begins(text: &str) -> bool {
+        text.lines().next() == Some(write::HEADER)
+    }
+
     /// The name of a text: a hash of it, in hexadecimal.
     pub fn hash(text: &str) -> String {
         let bytes = Sha3_256::digest(text);
