@@ -250,3 +250,61 @@ fn assert_near(function: &str, found: &Tensor, wanted: &Tensor) {
         );
     }
 }
+
+/// What a function prints on both backends.
+fn on_both(folder: &Folder, argument: &str) -> [String; 2] {
+    ["ref", "cpu"].map(|backend| {
+        let run = folder.run(&["run", "p.rtl", "f", "--arg", argument, "--backend", backend]);
+        run.out + &run.err
+    })
+}
+
+/// `terms` products, added pairwise, less the same in the other order twice.
+fn sum_of(terms: usize) -> String {
+    let products: Vec<String> = (0..terms).map(|at| format!("x[i + {at}] * {}", at % 7)).collect();
+    let added = |mut terms: Vec<String>| {
+        while terms.len() > 1 {
+            terms = terms.chunks(2).map(|two| format!("({})", two.join(" + "))).collect();
+        }
+        terms.concat()
+    };
+    let (there, back) = (added(products.clone()), added(products.into_iter().rev().collect()));
+    format!(
+        "rtl 1.0\nfn f(x: i8[{}]) -> i8[8] {{\n  return [{there} - {back} * 2 for i in 8]\n}}\n",
+        terms + 10
+    )
+}
+
+#[test]
+fn expressions_of_many_operations_are_computed_or_refused() {
+    let folder = Folder::new("cpu-many");
+    // More registers than 16 bits number.
+    folder.file("p.rtl", sum_of(13_000));
+    let [reference, cpu] = on_both(&folder, "x=ones(13010)@i8");
+    assert!(reference.contains("tensor([-85, -85,"), "{reference}");
+    assert_eq!(reference, cpu);
+    folder.file("p.rtl", sum_of(17_000));
+    let [reference, cpu] = on_both(&folder, "x=ones(17010)@i8");
+    assert!(reference.contains("dtype=i8"), "{reference}");
+    assert!(cpu.contains("R0641") && cpu.contains("help: `--backend ref` runs every program"), "{cpu}");
+}
+
+#[test]
+fn what_is_read_at_several_indices_is_not_computed_over_and_over() {
+    let folder = Folder::new("cpu-indices");
+    let chain = |lines: usize, line: &dyn Fn(usize) -> String| -> String {
+        (0..lines).map(|at| format!("  let a{} = {}\n", at + 1, line(at))).collect()
+    };
+    let quotients = chain(40, &|at| format!("[a{at}[i] - a{at}[(i * {}) // 11] for i in 64]", at % 10 + 1));
+    folder.file("p.rtl", format!("rtl 1.0\nfn f(a0: i32[64]) -> i32[64] {{\n{quotients}  return a40\n}}\n"));
+    let [reference, cpu] = on_both(&folder, "a0=arange(64)@i32");
+    assert!(reference.contains("dtype=i32"), "{reference}");
+    assert_eq!(reference, cpu);
+    let shifts = chain(400, &|at| format!("[a{at}[i] + a{at}[i + 1] for i in {}]", 407 - at));
+    folder.file("p.rtl", format!("rtl 1.0\nfn f(a0: i32[408]) -> i32[8] {{\n{shifts}  return a400\n}}\n"));
+    let [reference, cpu] = on_both(&folder, "a0=arange(408)@i32");
+    assert!(reference.contains("dtype=i32"), "{reference}");
+    assert_eq!(reference, cpu);
+    let optimized = folder.run(&["opt", "p.rtl", "f"]);
+    assert!(optimized.out.contains("no rule makes it cheaper"), "{optimized:?}");
+}

@@ -128,7 +128,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub fn own(&self, reg: u16) -> *mut u8 {
+    pub fn own(&self, reg: u32) -> *mut u8 {
         self.homes[reg as usize]
     }
 
@@ -142,7 +142,7 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    pub fn set(&mut self, reg: u16, uniform: bool) {
+    pub fn set(&mut self, reg: u32, uniform: bool) {
         self.registers[reg as usize] = Block { pointer: self.own(reg), uniform };
     }
 
@@ -284,7 +284,7 @@ unsafe fn step(m: &mut Machine, op: &Op, lanes: usize) {
 #[inline(always)]
 unsafe fn load(
     m: &mut Machine,
-    dst: u16,
+    dst: u32,
     buffer: Buffer,
     dtype: DType,
     base: i64,

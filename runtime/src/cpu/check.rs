@@ -12,7 +12,7 @@ use super::pass::{Address, Binary, Buffer, Check, Lane, Src};
 /// What a load reads into which register.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded {
-    pub dst: u16,
+    pub dst: u32,
     pub buffer: Buffer,
     pub dtype: DType,
 }
@@ -89,7 +89,7 @@ pub(super) fn masked(m: &Machine, mask: Option<Src>, lane: usize) -> bool {
 #[inline(never)]
 pub(super) unsafe fn check(
     m: &mut Machine,
-    dst: u16,
+    dst: u32,
     index: Src,
     extent: i64,
     site: SiteId,

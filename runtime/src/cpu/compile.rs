@@ -90,7 +90,7 @@ struct Compiler<'a> {
     homes: FxHashMap<ArrayId, Home>,
     /// Values of the code that is being written.
     known: FxHashMap<(usize, bool), Known>,
-    next_register: u16,
+    next_register: u32,
     rows: Vec<Lane>,
     varying: FxHashMap<ExprId, bool>,
     /// Whether each row has a lane, so that what lanes need may be computed before them.
@@ -259,7 +259,7 @@ impl<'a> Compiler<'a> {
                     Buffer::Array(member.array)
                 } else if later {
                     self.rows.push(Lane::of(dtype));
-                    Buffer::Row(self.rows.len() as u16 - 1)
+                    Buffer::Row(self.rows.len() as u32 - 1)
                 } else {
                     // Computed for its checks alone.
                     return;
@@ -332,7 +332,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn register(&mut self) -> u16 {
+    fn register(&mut self) -> u32 {
         self.next_register += 1;
         self.next_register - 1
     }

@@ -156,10 +156,10 @@ impl Hidden {
 }
 
 /// In place of a register that has another value by now.
-const NOWHERE: Src = Src::Slot(u16::MAX);
+const NOWHERE: Src = Src::Slot(u32::MAX);
 
 /// The bits of a slot that no row changes.
-fn constant(nest: &Nest, slot: u16) -> Option<u64> {
+fn constant(nest: &Nest, slot: u32) -> Option<u64> {
     let code = nest.passes.iter().flat_map(|pass| pass.before.iter().chain(&pass.code)).chain(&nest.after);
     let saved = code.clone().any(|op| matches!(op, Op::Save { slot: known, .. } if *known == slot));
     let reduced = nest.passes.iter().flat_map(|pass| &pass.accumulators);

@@ -35,7 +35,7 @@ mod whole;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use rtv_semantics::eval::EvalError;
+use rtv_semantics::eval::{EvalError, codes};
 use rtv_semantics::term::{Term, Var};
 
 use crate::array::Array;
@@ -174,6 +174,9 @@ impl Step {
     }
 }
 
+/// Expressions of one kernel: each may take a block of memory.
+const MANY: usize = 1 << 16;
+
 /// Results of one program that may be alive at a time before memory is new each time.
 const KEPT_RESULTS: usize = 4;
 
@@ -185,6 +188,16 @@ impl Program {
     pub fn with(term: &Term, inputs: &[(Var, ArrayDecl)], floats: Floats) -> Result<Program, EvalError> {
         let mut nests = loops::lower(term, inputs)?;
         let kernels = loops::fuse(&mut nests);
+        if kernels.iter().any(|kernel| kernel.size(&nests) > MANY) {
+            let message = format!("a value is computed by more than {MANY} operations at once");
+            return Err(EvalError {
+                class: None,
+                code: codes::BACKEND,
+                message,
+                span: term.span(),
+                trace: Vec::new(),
+            });
+        }
         let mut stored: BTreeSet<ArrayId> = nests.result.arrays().into_iter().collect();
         let reads: Vec<BTreeSet<ArrayId>> = kernels.iter().map(|kernel| kernel.reads(&nests)).collect();
         let elsewhere = loops::read_elsewhere(&kernels, &reads);

@@ -47,8 +47,8 @@ impl Lane {
     }
 }
 
-pub type Reg = u16;
-pub type Slot = u16;
+pub type Reg = u32;
+pub type Slot = u32;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Src {
@@ -61,7 +61,7 @@ pub enum Src {
 pub enum Buffer {
     Array(ArrayId),
     /// One row that a thread keeps for itself, as lanes.
-    Row(u16),
+    Row(u32),
 }
 
 /// `base + sum of factor * index of the dimension + sum of factor * slot`.
@@ -104,7 +104,7 @@ pub enum Op {
     /// A load that was made for a whole tile: see [`Tiled`].
     Tile {
         dst: Reg,
-        number: u16,
+        number: u32,
     },
     /// Where a check fails, 0 is loaded, and the run fails if the mask holds there.
     Load {

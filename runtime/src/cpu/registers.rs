@@ -190,7 +190,7 @@ pub fn tile(nest: &mut Nest) {
         let Op::Load { dst, buffer, dtype, address, checks, .. } = op else { continue };
         if address.factors[lane].abs() > 1 && address.factors[dim] == 1 && checks.is_empty() {
             loads.push((*buffer, *dtype, address.clone()));
-            *op = Op::Tile { dst: *dst, number: loads.len() as u16 - 1 };
+            *op = Op::Tile { dst: *dst, number: loads.len() as u32 - 1 };
         }
     }
     if !loads.is_empty() {
@@ -300,7 +300,7 @@ fn allocate_code(code: &mut [Op], accumulators: &mut [Accumulator]) -> usize {
             *reg = home[reg];
         }
     }
-    usize::from(count)
+    count as usize
 }
 
 fn destination(op: &mut Op) -> Option<&mut Reg> {

@@ -221,7 +221,7 @@ fn with_machine(nest: &Nest, arrays: Arrays, failures: &Failures, work: impl FnO
             mode: Mode::Row,
             batched,
         };
-        let running = |at: u16| states.wrapping_add(at as usize * BLOCK * 8);
+        let running = |at: u32| states.wrapping_add(at as usize * BLOCK * 8);
         let mut end = batches_end;
         let strips = strips.map(|strips| {
             let room = scratch.wrapping_add(end).cast();
@@ -255,7 +255,7 @@ impl Worker<'_> {
     }
 
     /// Some short rows at a time: what is done once a row is done with rows as lanes.
-    fn batch(&mut self, slots: &[(u16, usize)], rows: usize, length: usize) {
+    fn batch(&mut self, slots: &[(u32, usize)], rows: usize, length: usize) {
         let (nest, dim) = (self.nest, self.nest.outer - 1);
         for pass in &nest.passes {
             self.machine.index[nest.lane] = 0;

@@ -21,7 +21,7 @@ pub(super) unsafe fn map1_done(dst: *mut u8, a: Block, count: usize, f: impl Fn(
 /// A function of the scalar table: those of floats to floats are the backend's own.
 pub(super) unsafe fn table(
     m: &mut Machine,
-    dst: u16,
+    dst: u32,
     fun: Scalar,
     dtype: DType,
     args: &[Src],
@@ -110,7 +110,7 @@ vectors! {
 /// As the reference evaluator does it.
 pub(super) unsafe fn lane_by_lane(
     m: &Machine,
-    dst: u16,
+    dst: u32,
     fun: Scalar,
     dtype: DType,
     blocks: &[Block],

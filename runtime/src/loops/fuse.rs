@@ -43,6 +43,11 @@ impl Kernel {
         self.members.iter().map(|member| member.array).collect()
     }
 
+    /// The expressions of its definitions.
+    pub fn size(&self, nests: &Nests) -> usize {
+        self.members.iter().map(|member| nests.arena.below(member.body).count()).sum()
+    }
+
     /// The arrays that it reads.
     pub fn reads(&self, nests: &Nests) -> BTreeSet<ArrayId> {
         self.members.iter().flat_map(|member| nests.loads(member.body)).collect()
@@ -53,6 +58,9 @@ impl Kernel {
 pub fn read_elsewhere(kernels: &[Kernel], reads: &[BTreeSet<ArrayId>]) -> BTreeSet<ArrayId> {
     kernels.iter().zip(reads).flat_map(|(kernel, read)| read - &kernel.arrays()).collect()
 }
+
+/// Expressions of the definitions of a kernel, above which none joins it.
+const MANY: usize = 1 << 13;
 
 /// How a kernel runs through its domain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -287,13 +295,15 @@ struct Growing {
     split: bool,
     closed: bool,
     arrays: BTreeSet<ArrayId>,
+    /// Expressions of its definitions.
+    size: usize,
 }
 
 fn group(nests: &mut Nests) -> Vec<Kernel> {
     let mut groups: Vec<Growing> = Vec::new();
     let mut home: BTreeMap<ArrayId, usize> = BTreeMap::new();
     for def in nests.defs.clone() {
-        let loads = nests.loads(def.body);
+        let (loads, size) = (nests.loads(def.body), nests.arena.below(def.body).count());
         let latest = loads.iter().filter_map(|array| home.get(array).copied()).max();
         // Sharing an input is a reason to share a kernel, if all else it reads is ready.
         let sharing = groups.iter().enumerate().rev().find(|(at, group)| {
@@ -301,11 +311,14 @@ fn group(nests: &mut Nests) -> Vec<Kernel> {
                 && !group.arrays.is_disjoint(&loads.iter().copied().collect())
         });
         let candidates: BTreeSet<usize> = latest.into_iter().chain(sharing.map(|(at, _)| at)).collect();
-        let joined = candidates.into_iter().rev().find(|at| join(nests, &mut groups[*at], &def));
+        let fits = |group: &Growing| group.size + size <= MANY;
+        let joined =
+            candidates.into_iter().rev().find(|at| fits(&groups[*at]) && join(nests, &mut groups[*at], &def));
         let at = joined.unwrap_or_else(|| {
             groups.push(start(nests, &def));
             groups.len() - 1
         });
+        groups[at].size += size;
         groups[at].arrays.extend(loads.into_iter().chain([def.array]));
         home.insert(def.array, at);
     }
@@ -335,13 +348,13 @@ fn start(nests: &mut Nests, def: &Def) -> Growing {
     let own = wide_axes(&nests.arena, &def.axes);
     let arrays = BTreeSet::new();
     if let Some(kernel) = alone(nests, def, &own) {
-        return Growing { kernel, split: false, closed: true, arrays };
+        return Growing { kernel, split: false, closed: true, arrays, size: 0 };
     }
     let Node::Reduce { op, axes: bound, body } = nests.arena.node(def.body).clone() else {
         let member = member(nests, def, &own, &own, Role::Full, def.body);
         let kernel =
             Kernel { outer: own.len(), axes: own, members: vec![member], shape: Shape::Rows, product: None };
-        return Growing { kernel, split: false, closed: false, arrays };
+        return Growing { kernel, split: false, closed: false, arrays, size: 0 };
     };
     let shape = if contraction(nests, def).is_some() {
         Shape::Product
@@ -367,7 +380,7 @@ fn start(nests: &mut Nests, def: &Def) -> Growing {
     let product =
         (shape == Shape::Product).then(|| factors(&nests.arena, &axes[..outer], &axes[outer..], member.body));
     let kernel = Kernel { outer, axes, members: vec![member], shape, product: product.flatten() };
-    Growing { kernel, split: true, closed: shape != Shape::Rows || !constant, arrays }
+    Growing { kernel, split: true, closed: shape != Shape::Rows || !constant, arrays, size: 0 }
 }
 
 /// A kernel that no other definition joins: a fold, or an array made from whole ones.

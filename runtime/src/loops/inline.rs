@@ -13,6 +13,8 @@ use super::{Def, Nests};
 
 /// Calls that are computed again for every reader rather than stored.
 const CHEAP: usize = 8;
+/// Expressions of a definition with all that is put into it.
+const MANY: usize = 1 << 11;
 
 /// Puts definitions into those that read them, where that is no more work than storing them.
 pub fn inline(nests: &mut Nests) {
@@ -43,7 +45,7 @@ struct Inlining<'n> {
     readers: FxHashMap<ArrayId, Vec<usize>>,
     /// What is yet to be put into each definition.
     guests: Vec<BTreeMap<ArrayId, Guest>>,
-    /// The expressions of each definition, or more.
+    /// The expressions of each definition with all that is put into it, or more.
     sizes: Vec<usize>,
     /// Whether an elementary function is among the calls of an expression.
     heavy: FxHashMap<ExprId, bool>,
@@ -78,22 +80,36 @@ impl Inlining<'_> {
         }
         let is_heavy = |id| matches!(arena.node(id), Node::Call { fun, .. } if is_heavy(*fun));
         let heavy = arena.somewhere(def.body, &mut self.heavy, &is_heavy);
-        let size = self.nests.decl(def.array).elements().max(1);
+        let dear = heavy || calls > CHEAP;
+        let elements = self.nests.decl(def.array).elements().max(1);
         let readers = self.readers(at);
-        let again = readers.iter().any(|reader| {
-            let reader = &self.nests.defs[*reader];
-            let twice = loads_of(arena, reader.body, def.array).len() > 1;
-            let more = domain(self.nests, reader) > size.saturating_mul(2);
+        let fits = |reader: &usize| {
+            let twice = self.times(*reader, def.array) > 1;
+            let reader_def = &self.nests.defs[*reader];
+            let more = domain(self.nests, reader_def) > elements.saturating_mul(2);
             // A padding of an operand is no reason to compute more of it than there is.
-            twice && heavy || more && (calls > 2 || contraction(self.nests, reader).is_some())
-        });
-        !again && (readers.len() <= 1 || (calls <= CHEAP && !heavy))
+            let again = twice && dear || more && (calls > 2 || contraction(self.nests, reader_def).is_some());
+            !again && self.size_with(*reader, at) <= MANY
+        };
+        readers.iter().all(fits) && (readers.len() <= 1 || !dear)
+    }
+
+    /// At how many indices a definition reads an array.
+    fn times(&self, reader: usize, array: ArrayId) -> usize {
+        loads_of(&self.nests.arena, self.nests.defs[reader].body, array).len()
+    }
+
+    /// The expressions of a reader that takes up a definition.
+    fn size_with(&self, reader: usize, at: usize) -> usize {
+        let times = self.times(reader, self.nests.defs[at].array);
+        self.sizes[reader].saturating_add(self.sizes[at].saturating_mul(times))
     }
 
     fn put_into_readers(&mut self, at: usize) {
         let Def { array, axes, body } = self.nests.defs[at].clone();
         let (readers, size) = (self.readers(at).to_vec(), self.sizes[at]);
         for reader in &readers {
+            self.sizes[*reader] = self.size_with(*reader, at);
             let inlined = Inlined { axes: axes.clone(), body };
             self.guests[*reader].insert(array, Guest { inlined, alone: readers.len() == 1, size });
             // Whether it is a product is asked for what else it reads.
@@ -110,7 +126,6 @@ impl Inlining<'_> {
             return;
         }
         self.share_axes(at, &guests);
-        self.sizes[at] = guests.values().fold(self.sizes[at], |sum, guest| sum.saturating_add(guest.size));
         let loads = guests.into_iter().map(|(array, guest)| (array, guest.inlined)).collect();
         let body = self.nests.defs[at].body;
         self.nests.defs[at].body = self.nests.arena.rewrite(body, &mut Rewrite::loads(loads));

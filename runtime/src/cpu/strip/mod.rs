@@ -66,11 +66,11 @@ enum What {
 #[derive(Clone, PartialEq, Debug)]
 enum Operand {
     None,
-    Kept(u16),
+    Kept(u32),
     Memory(Buffer, Address),
-    Tile(u16),
-    Uniform(u16),
-    Running(u16),
+    Tile(u32),
+    Uniform(u32),
+    Running(u32),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -181,7 +181,7 @@ fn of_pass(
         writer.op(at, streamed)?;
     }
     for (at, accumulator) in pass.accumulators.iter().enumerate() {
-        writer.reduce(at as u16, accumulator)?;
+        writer.reduce(at as u32, accumulator)?;
     }
     Some(writer.strips)
 }
@@ -211,7 +211,7 @@ impl Writer<'_> {
             self.strips.uniforms.push(uniform);
             self.strips.uniforms.len() - 1
         });
-        Operand::Uniform(at as u16)
+        Operand::Uniform(at as u32)
     }
 
     fn operand(&mut self, src: Src) -> Option<Operand> {
@@ -410,7 +410,7 @@ impl Writer<'_> {
         Some(())
     }
 
-    fn reduce(&mut self, at: u16, accumulator: &Accumulator) -> Option<()> {
+    fn reduce(&mut self, at: u32, accumulator: &Accumulator) -> Option<()> {
         let Accumulator { op, dtype: DType::F32, src, into: Into::Slot(_) } = accumulator else {
             return None;
         };

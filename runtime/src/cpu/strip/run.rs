@@ -50,7 +50,7 @@ pub struct Ready<'a> {
 
 impl<'a> Ready<'a> {
     /// `room` is as large as [`Strips::room`] says, `running` gives 32 running values.
-    pub fn new(strips: &'a Strips, room: *mut f32, running: &dyn Fn(u16) -> *mut u8) -> Ready<'a> {
+    pub fn new(strips: &'a Strips, room: *mut f32, running: &dyn Fn(u32) -> *mut u8) -> Ready<'a> {
         let place = |operand: &Operand| match operand {
             Operand::Kept(at) => Place { pointer: room.wrapping_add(*at as usize * MOST), moves: 0 },
             Operand::Uniform(at) => {
