@@ -3,6 +3,8 @@
 //! themselves (some rewrites are right, some only nearly so). What it calls equal is
 //! evaluated by direct loops at all small sizes, the empty ones included.
 
+mod support;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -361,16 +363,17 @@ fn check_lookalikes(terms: &[Term], mode: Mode, domain: Domain) -> Result<(), Te
 
 /// Applies rewrites, right and wrong ones, at places that the choices pick.
 fn rewritten(term: &Term, choices: &[u32]) -> Term {
+    let mut fresh = Fresh::above([term]);
     choices.iter().fold(term.clone(), |term, choice| {
         let mut place = choice / 16 % 8;
-        rewrite_at(&term, &mut place, choice % 16)
+        rewrite_at(&term, &mut place, choice % 16, &mut fresh)
     })
 }
 
 /// Walks to a place, then rewrites there or at the first place after it that fits.
-fn rewrite_at(term: &Term, place: &mut u32, rule: u32) -> Term {
+fn rewrite_at(term: &Term, place: &mut u32, rule: u32, fresh: &mut Fresh) -> Term {
     if *place == 0 {
-        if let Some(new) = rewrite(term, rule) {
+        if let Some(new) = rewrite(term, rule, fresh) {
             *place = u32::MAX;
             return new;
         }
@@ -378,7 +381,10 @@ fn rewrite_at(term: &Term, place: &mut u32, rule: u32) -> Term {
         *place -= 1;
     }
     let span = term.span();
-    let mut again = |t: &Term| if *place == u32::MAX { t.clone() } else { rewrite_at(t, place, rule) };
+    let mut again = |t: &Term| match *place {
+        u32::MAX => t.clone(),
+        _ => rewrite_at(t, place, rule, fresh),
+    };
     match term.form() {
         Form::Call(Fun::Scalar(fun), args) if term.as_cond().is_none() => {
             Term::scalar(*fun, args.iter().map(again).collect(), span)
@@ -394,7 +400,7 @@ fn rewrite_at(term: &Term, place: &mut u32, rule: u32) -> Term {
     }
 }
 
-fn rewrite(term: &Term, rule: u32) -> Option<Term> {
+fn rewrite(term: &Term, rule: u32, fresh: &mut Fresh) -> Option<Term> {
     let span = term.span();
     let call = |fun, a: &Term, b: &Term| Term::scalar(fun, vec![a.clone(), b.clone()], span);
     let sum = |binder: &Binder, body: Term| Term::reduce(Monoid::Sum, vec![binder.clone()], body, span);
@@ -431,11 +437,10 @@ fn rewrite(term: &Term, rule: u32) -> Option<Term> {
         },
         (Form::Reduce(Reduce { op, binders, body }), _) => {
             let Binder { sym, extent } = &binders[0];
-            let moved = |value: &Size, extent: &Size| {
-                let mut fresh = Fresh::new(500 + rule);
+            let mut moved = |value: &Size, extent: &Size| {
                 let new = fresh.sym(sym);
                 let value = value.subst(&|s| (s == sym).then(|| Size::sym(&new)));
-                let body = Subst::new().with_size(sym, value).term(body, &mut Fresh::new(600));
+                let body = Subst::new().with_size(sym, value).term(body, fresh);
                 Term::reduce(op.clone(), vec![Binder { sym: new, extent: extent.clone() }], body, span)
             };
             let k = Size::sym(sym);
@@ -509,10 +514,28 @@ fn text(term: &Term) -> String {
     }
 }
 
+/// A reversal of each of two loops, one inside the other, whichever comes first.
+#[test]
+fn rewrites_keep_nested_binders_apart() {
+    let span = Span::default();
+    let [outer, inner] = [100, 101].map(|id| Sym::new(id, SymKind::Index, format!("k{}", id - 100)));
+    let x = Term::var(Var { id: 0, name: "x".into() }, Type::tensor(DType::I8, vec![free(1)]), span);
+    let read = Term::read(x, vec![Term::size(Size::sym(&outer), span)], span);
+    let over = |op, sym: &Sym, body| {
+        Term::reduce(op, vec![Binder { sym: sym.clone(), extent: free(1) }], body, span)
+    };
+    let twice = over(Monoid::Sum, &outer, over(Monoid::Prod, &inner, read));
+    for places in [[0, 1], [1, 0]] {
+        let again = rewritten(&twice, &places.map(|place| 16 * place + 5));
+        for point in points(Domain::Ieee, 3, 3) {
+            let [again, twice] = [&again, &twice].map(|term| point.eval(term).expect("integers"));
+            assert_eq!(again.same(&twice), Some(true), "{places:?}: {again:?} against {twice:?}");
+        }
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 5, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::config(5, 0))]
 
     #[test]
     fn reals(

@@ -4,6 +4,8 @@
 #[path = "scalar_table/mutants.rs"]
 mod mutants;
 
+mod support;
+
 use std::sync::{Arc, OnceLock};
 
 use num_bigint::BigInt;
@@ -270,9 +272,7 @@ fn special_values() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 150, failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::config(150, 20))]
 
     #[test]
     fn bytes(term in terms(DType::I8, 2)) {

@@ -1,6 +1,8 @@
 //! Nothing false is proved: random terms that agree on a few inputs are put to the
 //! prover in pairs, and what it calls equal is evaluated on many hostile inputs.
 
+mod support;
+
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -246,9 +248,7 @@ const FLOATS: [&str; 9] = ["0.0", "-0.0", "1.0", "-1.0", "0.1", "-3.0", "inf", "
 const REALS: [&str; 7] = ["0.0", "1.0", "-1.0", "0.5", "-2.0", "3.0", "0.3333"];
 
 proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 6, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default()
-    })]
+    #![proptest_config(support::config(6, 0))]
 
     #[test]
     fn exact_floats(terms in proptest::collection::vec(terms(DType::F32, RING, 2), 150)) {
