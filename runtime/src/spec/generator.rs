@@ -1,13 +1,20 @@
 //! Tensors made by a rule: `randn(2, 3):7`, `zeros(4)`, `arange(6)`; names and argument
 //! order as in PyTorch.
 
+use std::ops::Range;
+use std::sync::OnceLock;
+
 use rtv_semantics::dtype::{Category, DType};
 use rtv_semantics::scalar::{Domain, Value, cast};
 use rtv_semantics::tensor::Tensor;
 
 use super::literal::{Literal, Reader};
+use crate::cpu::Pool;
 use crate::io::{numel, quoted};
 use crate::random::Stream;
+
+/// Elements that one thread makes at a time, an even number.
+const PART: u64 = 1 << 14;
 
 const FORMS: &str = "randn(*size), uniform(*size), randint(low, high, size), zeros(*size), \
                      ones(*size), full(size, value), arange(start, end, step)";
@@ -68,9 +75,17 @@ impl Generator {
         let stream = self.seed.map_or(stream, |seed| Stream { seed, number: 0 });
         let count = numel(&self.shape)? as u64;
         let dtype = dtype.unwrap_or(self.rule.own_dtype());
-        let values: Result<Vec<Value>, String> =
-            (0..count).map(|i| self.rule.element(i, dtype, domain, stream)).collect();
-        Tensor::new(dtype, &self.shape, values?).map_err(|why| why.to_string())
+        let parts: Vec<OnceLock<_>> = (0..count.div_ceil(PART)).map(|_| OnceLock::new()).collect();
+        Pool::global().run(parts.len(), &|part| {
+            let start = part as u64 * PART;
+            let elements = start..count.min(start + PART);
+            parts[part].get_or_init(|| self.rule.elements(elements, dtype, domain, stream));
+        });
+        let mut values = Vec::with_capacity(count as usize);
+        for part in parts {
+            values.extend(part.into_inner().expect("invariant: the pool runs each task")?);
+        }
+        Tensor::new(dtype, &self.shape, values).map_err(|why| why.to_string())
     }
 }
 
@@ -83,7 +98,14 @@ impl Rule {
         }
     }
 
-    fn element(&self, i: u64, dtype: DType, domain: Domain, stream: Stream) -> Result<Value, String> {
+    /// Some of the elements, from one with an even number on.
+    fn elements(
+        &self,
+        range: Range<u64>,
+        dtype: DType,
+        domain: Domain,
+        stream: Stream,
+    ) -> Result<Vec<Value>, String> {
         let float = |x: f64| match dtype.category() {
             // The exact domain gets the rounded number, so that both see one input.
             Category::Float => Ok(Value::float(Value::round(x, dtype), dtype, domain)),
@@ -91,15 +113,19 @@ impl Rule {
         };
         let whole = |x: i64| cast(domain, DType::I64, dtype, &Value::Int(x)).map_err(|why| why.to_string());
         match self {
-            Rule::Randn => float(stream.normal(i)),
-            Rule::Uniform => float(stream.uniform(i, dtype)),
-            Rule::Randint { low, high } => whole(stream.integer(i, *low, *high)),
+            Rule::Randn => {
+                let blocks = range.start / 2..range.end.div_ceil(2);
+                let normals = blocks.flat_map(|block| stream.normals(block));
+                normals.zip(range).map(|(x, _)| float(x)).collect()
+            }
+            Rule::Uniform => range.map(|i| float(stream.uniform(i, dtype))).collect(),
+            Rule::Randint { low, high } => range.map(|i| whole(stream.integer(i, *low, *high))).collect(),
             Rule::Arange { start, step } => {
                 // In range: the count was computed from the end.
-                whole(start.wrapping_add((i as i64).wrapping_mul(*step)))
+                range.map(|i| whole(start.wrapping_add((i as i64).wrapping_mul(*step)))).collect()
             }
-            Rule::Same(x) => Ok(Value::small(*x, dtype, domain)),
-            Rule::Full(value) => value.element(dtype, domain),
+            Rule::Same(x) => range.map(|_| Ok(Value::small(*x, dtype, domain))).collect(),
+            Rule::Full(value) => range.map(|_| value.element(dtype, domain)).collect(),
         }
     }
 }
