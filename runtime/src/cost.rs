@@ -11,7 +11,7 @@ use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::term::{Term, Var};
 
 use crate::loops::{
-    ArrayDecl, ArrayId, Axis, ExprId, Kernel, Nests, Node, Role, fuse, lower, read_elsewhere,
+    ArrayDecl, ArrayId, Axis, ExprId, Kernel, Nests, Node, Role, chains, fuse, lower, read_elsewhere,
 };
 
 /// Starting one kernel.
@@ -21,6 +21,8 @@ const KERNEL: f64 = 2_000.0;
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Cost {
     pub kernels: usize,
+    /// Of three kernels each, between which nothing goes to memory.
+    pub chains: usize,
     /// Operations, each by its price.
     pub operations: f64,
     /// Bytes that kernels read and write.
@@ -39,9 +41,14 @@ impl Cost {
         let reads: Vec<BTreeSet<ArrayId>> = kernels.iter().map(|kernel| kernel.reads(&nests)).collect();
         let mut kept = read_elsewhere(&kernels, &reads);
         kept.extend(nests.result.arrays());
+        let chains = chains(&nests, &kernels, &reads);
+        cost.chains = chains.len();
+        // They stay in the cache.
+        let between: BTreeSet<ArrayId> = chains.iter().flat_map(|chain| chain.between).collect();
+        kept.retain(|array| !between.contains(array));
         for (kernel, read) in kernels.iter().zip(&reads) {
             cost.operations += operations(&nests, kernel);
-            cost.bytes += bytes(&nests, kernel, read, &kept);
+            cost.bytes += bytes(&nests, kernel, &(read - &between), &kept);
         }
         Ok(cost)
     }

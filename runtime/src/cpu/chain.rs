@@ -61,7 +61,8 @@ impl Needed {
 }
 
 impl Chain {
-    /// The chain that three kernels in a row are, if nobody else reads what is between.
+    /// The chain that three kernels in a row are, of which nobody else reads what is between, if they take rows as they
+    /// lie in memory.
     pub fn of(nests: &Nests, first: &Product, rows: (&Kernel, &Nest), second: &Product) -> Option<Chain> {
         let (kernel, nest) = rows;
         let (scores, weights) = (first.out.array, second.left.array);

@@ -212,7 +212,8 @@ impl Program {
         let uses = uses
             .map(|(kernel, step)| Use { in_place: step.in_place(), ..used(&nests, kernel, &stored) })
             .collect();
-        let (mut steps, uses) = chained(&nests, &kernels, steps, uses);
+        let chains = loops::chains(&nests, &kernels, &reads);
+        let (mut steps, uses) = chained(&nests, &kernels, &chains, steps, uses);
         for step in &mut steps {
             if let Step::Product(product) = step {
                 product.turn_to_result();
@@ -330,8 +331,13 @@ impl Prepared for Program {
 }
 
 /// The steps with three that make a chain as one.
-fn chained(nests: &Nests, kernels: &[Kernel], steps: Vec<Step>, uses: Vec<Use>) -> (Vec<Step>, Vec<Use>) {
-    let outputs = nests.result.arrays();
+fn chained(
+    nests: &Nests,
+    kernels: &[Kernel],
+    chains: &[loops::Chain],
+    steps: Vec<Step>,
+    uses: Vec<Use>,
+) -> (Vec<Step>, Vec<Use>) {
     let mut done: Vec<(Step, Use)> = Vec::new();
     for (at, (step, used)) in steps.into_iter().zip(&uses).enumerate() {
         done.push((step, used.clone()));
@@ -340,10 +346,10 @@ fn chained(nests: &Nests, kernels: &[Kernel], steps: Vec<Step>, uses: Vec<Use>) 
         else {
             continue;
         };
+        let Some(known) = chains.iter().find(|known| known.passes + 1 == at) else { continue };
         let Some(chain) = Chain::of(nests, first, (&kernels[at - 1], rows), second) else { continue };
         let hidden = chain.hidden();
-        let read_by = |array: ArrayId| uses.iter().filter(|step| step.reads.contains(&array)).count();
-        if hidden.iter().any(|array| outputs.contains(array) || read_by(*array) != 1) {
+        if hidden != known.between {
             continue;
         }
         let mut reads: Vec<ArrayId> =

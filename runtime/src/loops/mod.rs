@@ -10,6 +10,7 @@
 //! load lies in its axis, by its range or by a [`Node::Checked`]; where a run fails,
 //! the site says so in the words of the reference evaluator.
 
+mod chains;
 mod expr;
 mod extract;
 mod fold;
@@ -28,6 +29,7 @@ use rtv_semantics::dtype::DType;
 use rtv_semantics::eval::{EvalError, Frame, codes};
 use rtv_semantics::term::ErrorClass;
 
+pub use chains::{Chain, chains};
 pub use expr::{Arena, ArrayId, Constant, ExprId, Node, SiteId};
 pub use fuse::{Contraction, Kernel, Member, Role, Shape, contraction, fuse, read_elsewhere};
 pub use lin::{Atom, Axis, Lin, Overflow};
