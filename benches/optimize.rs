@@ -1,4 +1,5 @@
-//! What the optimizer makes of the examples: `cargo bench --bench optimize`, by hand, from the root.
+//! What the optimizer makes of the examples: `cargo bench --bench optimize`, by hand, from the root; with `-- NAME ..`
+//! of the functions of these names.
 //!
 //! For each function: its cost before and after, the steps, and the time that finding and checking took. Programs that
 //! got cheaper are then run on the CPU backend beside their sources, in turns: the median of the ratios of their times,
@@ -36,9 +37,10 @@ fn main() {
         "{:<28} {:>11} {:>11} {:>8} {:>6} {:>8} {:>7}",
         "", "before", "after", "change", "steps", "seconds", "ratio"
     );
+    let names: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     for file in files() {
         println!("{}", file.display());
-        each(&file, &book, &checker);
+        each(&file, &names, &book, &checker);
     }
 }
 
@@ -58,11 +60,14 @@ fn files() -> Vec<PathBuf> {
     files
 }
 
-fn each(file: &Path, book: &RuleBook, checker: &Checker) {
+fn each(file: &Path, names: &[String], book: &RuleBook, checker: &Checker) {
     let text = std::fs::read_to_string(file).expect("an example");
     let (module, _) = Module::new(FileId(1), rtv_grammar::parse(FileId(1), &text));
     for at in 0..module.items.len() {
         let (Some((function, _)), _) = program(&module, at, 1) else { continue };
+        if !names.is_empty() && !names.iter().any(|name| **name == *function.name) {
+            continue;
+        }
         let Ok(sizes) = optimize::sizes(&function, &BTreeMap::new()) else {
             println!("  {:<26} cannot be priced", function.name);
             continue;

@@ -33,12 +33,15 @@ struct Candidate {
 /// Entries of lists of classes that are written: the lists grow with the square of a program.
 const ENTRIES: usize = 1 << 26;
 
-/// The id of the cheapest term of a class, heads having these prices; nothing where the graph is too large for one.
-pub fn extract(graph: &mut Graph, root: Id, mut prices: Priced<'_>) -> Option<Id> {
-    let choices = choose(&graph.egraph, &mut |node| prices.head(graph.heads(), node.head));
+/// The id of the cheapest term of a class, heads having these prices, and whether the graph was small enough to be
+/// gone through; no id where it was too large for one.
+pub fn extract(graph: &mut Graph, root: Id, prices: &mut Priced<'_>) -> (Option<Id>, bool) {
+    let (choices, whole) = choose(&graph.egraph, &mut |node| prices.head(graph.heads(), node.head));
     let root = graph.egraph.find(root);
     // Choices below a choice were made before it.
-    choices.get(&root)?;
+    if !choices.contains_key(&root) {
+        return (None, whole);
+    }
     let mut built: FxHashMap<Id, Id> = FxHashMap::default();
     let mut open = vec![root];
     while let Some(class) = open.last().copied() {
@@ -55,12 +58,15 @@ pub fn extract(graph: &mut Graph, root: Id, mut prices: Priced<'_>) -> Option<Id
         }
         open.extend(missing);
     }
-    Some(built[&root])
+    (Some(built[&root]), whole)
 }
 
-/// The choices of all classes, or those that were made within the limit. At any time they are of terms: a class
-/// costs more than those its node is made of, then and later.
-fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> FxHashMap<Id, Choice> {
+/// The choices of all classes, or those that were made within the limit, and which of both. At any time they are of
+/// terms: a class costs no less than those its node is made of, then and later, since no choice gets dearer.
+fn choose(
+    egraph: &EGraph<Node, Types>,
+    price: &mut dyn FnMut(&Node) -> f64,
+) -> (FxHashMap<Id, Choice>, bool) {
     let mut classes: Vec<(Id, Vec<Candidate>)> = Vec::new();
     for class in egraph.classes() {
         let mut nodes: Vec<Candidate> = class
@@ -88,7 +94,7 @@ fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> 
                 let Some(paid) = with_all_below(*class, node, *price, &choices) else { continue };
                 entries += paid.len();
                 if entries > ENTRIES {
-                    return choices;
+                    return (choices, false);
                 }
                 let total = paid.iter().map(|(_, price)| price).sum();
                 if choices.get(class).is_none_or(|choice| total < choice.total * (1.0 - 1e-9)) {
@@ -98,7 +104,7 @@ fn choose(egraph: &EGraph<Node, Types>, price: &mut dyn FnMut(&Node) -> f64) -> 
             }
         }
         if !cheaper {
-            return choices;
+            return (choices, true);
         }
     }
 }

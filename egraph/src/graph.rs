@@ -170,6 +170,11 @@ impl Graph {
         order
     }
 
+    /// The heads that the term of an id is made of.
+    pub fn heads_below(&self, id: Id) -> FxHashSet<HeadId> {
+        self.below(id, |_| false).into_iter().map(|id| self.egraph.id_to_node(id).head).collect()
+    }
+
     /// The root at which a head was met first, and the path to it from there.
     pub fn origin(&self, head: HeadId) -> &(Root, Vec<usize>) {
         &self.origins[&head]

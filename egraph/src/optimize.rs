@@ -10,6 +10,7 @@ use rtv_semantics::size::Sym;
 use rtv_semantics::subst::{Fresh, lets};
 use rtv_semantics::term::{Form, Fun, Term};
 use rtv_semantics::types::Type;
+use rustc_hash::FxHashSet;
 
 use crate::conditions::{Conditions, Refusal};
 use crate::explain::explain;
@@ -22,6 +23,9 @@ use crate::work::{Fusion, Priced, Prices};
 
 /// How much of the bytes of elementwise heads is paid for: a program is looked for at each.
 const FUSIONS: [Fusion; 3] = [Fusion(0.1), Fusion(0.4), Fusion(1.0)];
+
+/// How often programs are looked for at one of these, until there is a cheaper one.
+const TRIES: usize = 4;
 
 /// What a search needs from outside.
 pub struct Settings<'a> {
@@ -92,6 +96,18 @@ struct Candidate {
 }
 
 impl Candidate {
+    /// Nothing where it cannot be priced.
+    fn of(id: Id, search: &mut Search<'_>, settings: &Settings<'_>) -> Option<Candidate> {
+        let candidate = Candidate::without_price(id, search);
+        (settings.price)(&candidate.body).map(|cost| Candidate { cost, ..candidate })
+    }
+
+    fn without_price(id: Id, search: &mut Search<'_>) -> Candidate {
+        let term = search.graph.term(id);
+        let body = in_lets(&term, &mut search.graph.fresh);
+        Candidate { cost: f64::INFINITY, operations: operations(&body), body, id }
+    }
+
     fn is_cheaper(&self, other: &Candidate) -> bool {
         is_cheaper((self.cost, self.operations), (other.cost, other.operations))
     }
@@ -132,6 +148,48 @@ fn cheapest(
     (best, before.into_iter().zip(after).collect())
 }
 
+fn priced<'a>(fusion: Fusion, settings: &'a Settings<'_>) -> Priced<'a> {
+    Priced::by(Prices { sizes: settings.sizes, fusion })
+}
+
+/// The programs that are cheaper than the source, of those that are the cheapest by the prices of their heads; and whether
+/// the graph was small enough to be gone through.
+fn cheaper(search: &mut Search<'_>, source: &Candidate, settings: &Settings<'_>) -> (Vec<Candidate>, bool) {
+    // Where no class is of two terms, there is no program but the source.
+    let fusions = if search.graph.has_choices() { &FUSIONS[..] } else { &[] };
+    let (mut cheaper, mut all_whole): (Vec<Candidate>, bool) = (Vec::new(), true);
+    let mut seen = FxHashSet::from_iter([source.id]);
+    for fusion in fusions {
+        let mut prices = priced(*fusion, settings);
+        for _ in 0..TRIES {
+            let (found, whole) = extract(&mut search.graph, source.id, &mut prices);
+            all_whole &= whole;
+            let best =
+                cheaper.iter().fold(source, |best, other| if other.is_cheaper(best) { other } else { best });
+            let Some(found) = found.filter(|found| *found != best.id) else { break };
+            let of_best = search.graph.heads_below(best.id);
+            let is_new = seen.insert(found);
+            if let Some(candidate) = is_new.then(|| Candidate::of(found, search, settings)).flatten() {
+                let is_best = candidate.is_cheaper(best);
+                if candidate.is_cheaper(source) {
+                    cheaper.push(candidate);
+                }
+                if is_best {
+                    break;
+                }
+            }
+            if !whole || (settings.out_of_time)() {
+                break;
+            }
+            // By the prices of its heads it is the cheapest, and it is not: some are too low.
+            let mut heads = search.graph.heads_below(found);
+            heads.retain(|head| !of_best.contains(head));
+            prices.raise(&heads);
+        }
+    }
+    (cheaper, all_whole)
+}
+
 /// The cheapest program that rules make of a function, and why it is equal to it.
 pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<'_>) -> Optimized {
     let mut fresh = Fresh::above([&function.body]).and_above(&function.facts);
@@ -140,39 +198,23 @@ pub fn optimize(function: &Function, rules: &mut Rules<'_>, settings: &Settings<
     let root = graph.add(&source, &Root::Source);
     let conditions = Conditions::new(&function.facts, settings.engine, settings.upto);
     let fingerprints = if settings.fingerprints { Fingerprints::of(function) } else { None };
-    let priced = |fusion| Priced::by(Prices { sizes: settings.sizes, fusion });
     let mut search = Search::new(
         graph,
         conditions,
         fingerprints,
-        priced(FUSIONS[0]),
+        priced(FUSIONS[0], settings),
         settings.limits,
         settings.out_of_time,
     );
     let mut ended = search.run(rules);
-    let price = |term: &Term, search: &mut Search<'_>| {
-        let body = in_lets(term, &mut search.graph.fresh);
-        (settings.price)(&body).map(|price| (price, body))
+    let source = match Candidate::of(root, &mut search, settings) {
+        Some(source) => source,
+        None => Candidate::without_price(root, &mut search),
     };
-    let (before, body) = match price(&source, &mut search) {
-        Some(priced) => priced,
-        None => (f64::INFINITY, in_lets(&source, &mut search.graph.fresh)),
-    };
-    let source = Candidate { cost: before, operations: operations(&body), body, id: root };
-    let mut cheaper: Vec<Candidate> = Vec::new();
-    // Where no class is of two terms, there is no program but the source.
-    let fusions = if search.graph.has_choices() { &FUSIONS[..] } else { &[] };
-    for fusion in fusions {
-        let Some(found) = extract(&mut search.graph, root, priced(*fusion)) else {
-            ended = Ended::Nodes;
-            continue;
-        };
-        let term = search.graph.term(found);
-        let Some((cost, body)) = price(&term, &mut search) else { continue };
-        let candidate = Candidate { cost, operations: operations(&body), body, id: found };
-        if candidate.is_cheaper(&source) {
-            cheaper.push(candidate);
-        }
+    let before = source.cost;
+    let (cheaper, whole) = cheaper(&mut search, &source, settings);
+    if !whole {
+        ended = Ended::Nodes;
     }
     let (Candidate { cost: after, operations, body, id }, elsewhere) = cheapest(source, cheaper, settings);
     let (derivation, replaced) = explain(&mut search, root, id);

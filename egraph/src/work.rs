@@ -8,14 +8,21 @@ use rtv_semantics::derivation::parts;
 use rtv_semantics::price::{BYTE, PLAIN, scalar};
 use rtv_semantics::scalar::Scalar;
 use rtv_semantics::size::{Atom, Size, Sym};
-use rtv_semantics::term::{Form, Fun, Monoid, Reduce, Term};
+use rtv_semantics::subst::free_syms;
+use rtv_semantics::term::{Binder, Form, Fun, Monoid, Reduce, Term};
 use rtv_semantics::types::Type;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::heads::{HeadId, Heads};
 
 /// A head, whatever it does.
 const HEAD: f64 = 50.0;
+
+/// Results that an element of a matrix product is used for at least, where the product is worth blocks.
+const SEVERAL: f64 = 4.0;
+
+/// By how much a head is made dearer.
+const RAISE: f64 = 1.5;
 
 /// How much of the bytes of an elementwise head is paid for.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +48,13 @@ impl<'a> Priced<'a> {
     pub fn head(&mut self, heads: &Heads, head: HeadId) -> f64 {
         *self.known.entry(head).or_insert_with(|| self.prices.head(&heads.get(head).term))
     }
+
+    /// Makes heads dearer whose prices were too low.
+    pub fn raise(&mut self, heads: &FxHashSet<HeadId>) {
+        for (_, price) in self.known.iter_mut().filter(|(head, _)| heads.contains(head)) {
+            *price *= RAISE;
+        }
+    }
 }
 
 impl Prices<'_> {
@@ -48,7 +62,7 @@ impl Prices<'_> {
         if let Form::Var(_) | Form::Tuple(_) | Form::Call(Fun::Item(_), _) = term.form() {
             return 0.0;
         }
-        let operations = self.operations(body(term));
+        let operations = self.operations(body(term), &[]);
         let written = self.bytes(term.ty());
         let read: f64 = parts(term).iter().map(|part| self.bytes(part.ty())).sum();
         let moved = match () {
@@ -88,49 +102,62 @@ impl Prices<'_> {
         }
     }
 
-    /// All operations of one evaluation of the term.
-    fn operations(&self, term: &Term) -> f64 {
+    /// All operations of one evaluation of the term, the innermost comprehension around it having these binders.
+    fn operations(&self, term: &Term, outer: &[Binder]) -> f64 {
+        let within = |term: &Term| self.operations(term, outer);
+        let all = |terms: &[Term]| -> f64 { terms.iter().map(within).sum() };
         match term.form() {
             Form::Size(_) | Form::Lit(_) | Form::Var(_) => 0.0,
             Form::Call(fun, args) => {
                 let own = match fun {
-                    Fun::Op(instance) => self.operations(&instance.body),
+                    Fun::Op(instance) => self.operations(&instance.body, &[]),
                     Fun::Scalar(fun) => scalar(*fun),
                     Fun::Cast(_) => PLAIN,
-                    Fun::Combine(monoid) => self.operations(&monoid.element),
+                    Fun::Combine(monoid) => within(&monoid.element),
                     Fun::Item(_) => 0.0,
                 };
-                own + self.all(args)
+                own + all(args)
             }
-            Form::Read(base, index) => self.operations(base) + self.all(index),
-            Form::Comp(binders, body) => {
-                binders.iter().map(|b| self.size(&b.extent)).product::<f64>() * self.operations(body)
-            }
-            Form::Reduce(reduce) => self.reduction(reduce),
-            Form::If(cond, a, b) => {
-                PLAIN + self.operations(cond) + self.operations(a).max(self.operations(b))
-            }
-            Form::Let(_, value, body) => self.operations(value) + self.operations(body),
-            Form::Tuple(parts) => self.all(parts),
+            Form::Read(base, index) => within(base) + all(index),
+            Form::Comp(binders, body) => self.times(binders) * self.operations(body, binders),
+            Form::Reduce(reduce) => self.reduction(reduce, outer),
+            Form::If(cond, a, b) => PLAIN + within(cond) + within(a).max(within(b)),
+            Form::Let(_, value, body) => within(value) + within(body),
+            Form::Tuple(parts) => all(parts),
             Form::Loop(l) => {
                 let trips = l.counter.as_ref().map_or(1.0, |counter| self.size(&counter.extent));
-                trips * self.operations(&l.step)
+                trips * within(&l.step)
             }
-            Form::Write(w) => {
-                w.binders.iter().map(|b| self.size(&b.extent)).product::<f64>()
-                    * (PLAIN + self.operations(&w.value))
-            }
+            Form::Write(w) => self.times(&w.binders) * (PLAIN + within(&w.value)),
         }
     }
 
-    fn all(&self, terms: &[Term]) -> f64 {
-        terms.iter().map(|term| self.operations(term)).sum()
+    fn times<'b>(&self, binders: impl IntoIterator<Item = &'b Binder>) -> f64 {
+        binders.into_iter().map(|binder| self.size(&binder.extent)).product()
     }
 
-    fn reduction(&self, reduce: &Reduce) -> f64 {
-        let times: f64 = reduce.binders.iter().map(|b| self.size(&b.extent)).product();
-        let each = if is_contraction(reduce) { 1.0 } else { PLAIN + self.operations(&reduce.body) };
-        times * each
+    fn reduction(&self, reduce: &Reduce, outer: &[Binder]) -> f64 {
+        let each = match self.is_contraction(reduce, outer) {
+            true => 1.0,
+            false => PLAIN + self.operations(&reduce.body, outer),
+        };
+        self.times(&reduce.binders) * each
+    }
+
+    /// A sum of products of two elements, each of which is used for several results, as it is in blocks of a matrix
+    /// product. One that uses elements but once costs what other sums do.
+    fn is_contraction(&self, reduce: &Reduce, outer: &[Binder]) -> bool {
+        let is_factor = |term: &Term| {
+            let used = free_syms(term);
+            let results = outer.iter().filter(|binder| !used.contains(&binder.sym));
+            matches!(term.form(), Form::Read(..) | Form::Var(_)) && self.times(results) >= SEVERAL
+        };
+        match reduce.body.form() {
+            Form::Call(Fun::Scalar(Scalar::Mul), factors) if reduce.op == Monoid::Sum => {
+                factors.iter().all(is_factor)
+            }
+            _ => false,
+        }
     }
 }
 
@@ -140,16 +167,6 @@ fn body(term: &Term) -> &Term {
         Form::Call(Fun::Op(instance), _) => &instance.body,
         _ => term,
     }
-}
-
-/// A sum of products of two elements.
-fn is_contraction(reduce: &Reduce) -> bool {
-    let factor = |term: &Term| matches!(term.form(), Form::Read(..) | Form::Var(_));
-    let factors = |term: &Term| match term.form() {
-        Form::Call(Fun::Scalar(Scalar::Mul), args) => args.iter().all(factor),
-        _ => false,
-    };
-    reduce.op == Monoid::Sum && factors(&reduce.body)
 }
 
 /// Whether a reduction stands anywhere in a body.

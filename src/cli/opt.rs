@@ -38,7 +38,7 @@ pub struct Opt {
     file: PathBuf,
     /// The name of the function; without one, every function of the file
     function: Option<String>,
-    /// What the result is equal up to: the mode in which each rule that is used holds
+    /// What the result is equal up to at most: the mode in which each rule that may be used holds
     #[arg(long, value_enum, default_value_t = Upto::Real)]
     upto: Upto,
     /// NAME=VALUE: the size at which an open one is priced, 256 or less if not told
@@ -98,10 +98,32 @@ impl Upto {
     }
 }
 
+/// What a function is optimized for, of what is open in it and no size.
+#[derive(Serialize)]
+struct Taken {
+    dtypes: BTreeMap<String, &'static str>,
+    /// Axes of each rank variable, where there is one.
+    rank: Option<usize>,
+}
+
+impl Taken {
+    fn text(&self) -> Option<String> {
+        let dtypes = self.dtypes.iter().map(|(name, dtype)| format!("{name} = {dtype}"));
+        let axes = self.rank.map(|rank| match rank {
+            1 => "1 axis for each rank variable".to_string(),
+            rank => format!("{rank} axes for each rank variable"),
+        });
+        let taken: Vec<String> = dtypes.chain(axes).collect();
+        (!taken.is_empty()).then(|| format!("for {}", taken.join(", ")))
+    }
+}
+
 /// A result, for programs.
 #[derive(Serialize)]
 struct Row<'a> {
     function: &'a str,
+    #[serde(flatten)]
+    taken: &'a Taken,
     upto: &'static str,
     sizes: BTreeMap<String, i64>,
     before: f64,
@@ -147,7 +169,7 @@ impl Opt {
             found.extend(said);
             let Some((function, choice)) = function else { continue };
             let taken = self.taken(&module.items[at], &choice);
-            let improved = self.function(&function, taken, &book, &checker, &mut begun, reporter);
+            let improved = self.function(&function, &taken, &book, &checker, &mut begun, reporter);
             let certified = improved.and_then(|improved| match improved {
                 Some(improved) => self.certify(module, at, &choice, &function, &improved, &book),
                 None => Ok(()),
@@ -188,21 +210,15 @@ impl Opt {
         (!faults.iter().any(Diagnostic::is_error)).then_some(book)
     }
 
-    /// What a function is optimized for, of what is open in it and no size.
-    fn taken(&self, item: &Item, choice: &Choice) -> Option<String> {
-        let dtypes = choice.dtypes.iter().map(|(name, dtype)| format!("{name} = {dtype}"));
-        let axes = match self.rank {
-            1 => "1 axis for each rank variable".to_string(),
-            rank => format!("{rank} axes for each rank variable"),
-        };
-        let taken: Vec<String> = dtypes.chain(has_rank_variables(item).then_some(axes)).collect();
-        (!taken.is_empty()).then(|| format!("for {}", taken.join(", ")))
+    fn taken(&self, item: &Item, choice: &Choice) -> Taken {
+        let dtypes = choice.dtypes.iter().map(|(name, dtype)| (name.to_string(), dtype.name()));
+        Taken { dtypes: dtypes.collect(), rank: has_rank_variables(item).then_some(self.rank) }
     }
 
     fn function(
         &self,
         function: &Function,
-        taken: Option<String>,
+        taken: &Taken,
         book: &RuleBook,
         checker: &Checker,
         begun: &mut bool,
@@ -272,7 +288,7 @@ impl Opt {
         };
         let ranked = has_rank_variables(&module.items[at]).then_some(self.rank);
         let about =
-            derived::About { source, dtypes: choice.dtypes.clone(), rank: ranked, mode: self.upto.mode() };
+            derived::About { source, dtypes: choice.dtypes.clone(), rank: ranked, mode: improved.mode };
         let certificate =
             derived::Certificate::of(about, book.subjects(), function, &improved.found.derivation)
                 .map_err(|fault| not_equal(function, &fault.to_string()))?;
@@ -284,7 +300,7 @@ impl Opt {
     fn show(
         &self,
         improved: &Improved,
-        taken: Option<String>,
+        taken: &Taken,
         sizes: &Sizes,
         elsewhere: &[Sizes],
         book: &RuleBook,
@@ -297,14 +313,14 @@ impl Opt {
         match emit {
             Emit::Rtl => {
                 let mut about = self.about(improved, sizes, elsewhere, book);
-                about.splice(1..1, taken);
+                about.splice(1..1, taken.text());
                 reporter.text("");
                 about.iter().for_each(|line| reporter.text(&format!("# {line}")));
                 reporter.text(text.trim_end());
             }
             Emit::Core => reporter.text(&text),
             Emit::Json => {
-                let row = self.row(improved, sizes, text);
+                let row = self.row(improved, taken, sizes, text);
                 let object = serde_json::to_string(&row).unwrap_or_default();
                 reporter.row("optimized", &row, Some(&object));
             }
@@ -314,7 +330,7 @@ impl Opt {
 
     /// What was done, in lines.
     fn about(&self, improved: &Improved, sizes: &Sizes, elsewhere: &[Sizes], book: &RuleBook) -> Vec<String> {
-        let Improved { function, found, steps, compared, apart, left_out } = improved;
+        let Improved { function, mode, found, steps, compared, apart, left_out } = improved;
         let at = sizes_text(sizes);
         let mut lines = Vec::new();
         if steps.is_empty() {
@@ -326,7 +342,7 @@ impl Opt {
                 percent if percent > -0.05 => format!("cost {percent:+.6} %"),
                 percent => format!("cost {percent:+.1} %"),
             };
-            lines.push(format!("{}: {cost}{at}, equal up to {}", function.name, self.upto.mode()));
+            lines.push(format!("{}: {cost}{at}, equal up to {mode}", function.name));
             for (number, step) in steps.iter().enumerate() {
                 lines.push(format!("{:>3} {}", number + 1, step_text(step, found, book)));
             }
@@ -342,8 +358,8 @@ impl Opt {
         lines
     }
 
-    fn row<'a>(&self, improved: &'a Improved, sizes: &Sizes, program: String) -> Row<'a> {
-        let Improved { function, found, steps, compared, .. } = improved;
+    fn row<'a>(&self, improved: &'a Improved, taken: &'a Taken, sizes: &Sizes, program: String) -> Row<'a> {
+        let Improved { function, mode, found, steps, compared, .. } = improved;
         let step = |step: &'a Step| {
             let direction = if step.forward { "left to right" } else { "right to left" };
             match &step.by {
@@ -357,7 +373,8 @@ impl Opt {
         };
         Row {
             function: &function.name,
-            upto: self.upto.mode().name(),
+            taken,
+            upto: mode.name(),
             sizes: sizes.iter().map(|(sym, n)| (sym.name().to_string(), *n)).collect(),
             before: found.before,
             after: found.after,

@@ -33,7 +33,7 @@ pub use beside::ratio;
 pub use dot::dot;
 pub use random::Optimizing;
 pub use rules::{RuleBook, Standing, Stated, Wanted, statement};
-pub use sizes::{Sizes, cost, elsewhere, sizes, symbols};
+pub use sizes::{Sizes, at_sizes, cost, elsewhere, sizes, symbols};
 pub use steps::{By, Step};
 pub use text::text;
 
@@ -73,6 +73,8 @@ pub struct Request<'a> {
 /// A function with a cheaper body, and how it came about.
 pub struct Improved {
     pub function: Function,
+    /// What it is equal up to: the strongest mode in which its derivation is accepted.
+    pub mode: Mode,
     pub found: Optimized,
     pub steps: Vec<Step>,
     /// Random inputs on which source and result agree, on the reference evaluator.
@@ -209,6 +211,7 @@ pub fn optimize(
         }
         match checker.derived(function, request.upto, &found.derivation, proved, None) {
             Ok(became) => {
+                let mode = strongest(function, &found.derivation, request.upto, book, checker, proved);
                 // What is printed is what was derived, but with a `let` for each operation.
                 let mut fresh = Fresh::above([&found.body, &became.term]);
                 let written = operator_form(&found.body, &mut fresh).term;
@@ -217,8 +220,8 @@ pub fn optimize(
                     apart_by_sizes(&written, &became.term).ok_or(Failed::Written)?;
                     found.body = in_lets(&became.term, &mut fresh);
                 }
-                let Request { upto, samples, seed, .. } = *request;
-                let compared = compared(function, &found.body, upto, samples, seed)?;
+                let Request { samples, seed, .. } = *request;
+                let compared = compared(function, &found.body, mode, samples, seed)?;
                 let improved = Function { body: found.body.clone(), ..function.clone() };
                 let changed = !found.derivation.applications.is_empty();
                 let Floats { apart, overflow } = floats(function, &improved, sizes, compared == 0, changed);
@@ -238,7 +241,7 @@ pub fn optimize(
                 let mut steps = steps::of(&found);
                 steps.extend(round_constants(function, &mut found, sizes, request)?);
                 let improved = Function { body: found.body.clone(), ..function.clone() };
-                return Ok(Improved { function: improved, found, steps, compared, apart, left_out });
+                return Ok(Improved { function: improved, mode, found, steps, compared, apart, left_out });
             }
             Err(Refused { at: Place::Whole, fault: Fault::Drops(_) }) => return Err(Failed::Unused),
             Err(Refused { at: Place::Application(at), fault }) => {
@@ -252,6 +255,23 @@ pub fn optimize(
             },
         }
     }
+}
+
+/// The strongest mode in which a derivation is accepted, one that is accepted up to a mode: it may use rules that hold
+/// in a stronger one alone.
+fn strongest(
+    function: &Function,
+    derivation: &Derivation,
+    upto: Mode,
+    book: &RuleBook,
+    checker: &Checker,
+    proved: &mut Proved<'_>,
+) -> Mode {
+    let stronger = [Mode::Exact, Mode::Reassoc].into_iter().take_while(|mode| *mode != upto);
+    let mut within =
+        stronger.filter(|mode| derivation.applications.iter().all(|a| book.is_within(&a.rule, *mode)));
+    let accepted = |mode: &Mode| checker.derived(function, *mode, derivation, proved, None).is_ok();
+    within.find(accepted).unwrap_or(upto)
 }
 
 /// The rule that a line of a derivation applies.

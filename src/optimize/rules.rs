@@ -196,6 +196,11 @@ impl RuleBook {
         }
     }
 
+    /// Whether a rule holds in a mode, as far as the ledger says its own.
+    pub fn is_within(&self, name: &str, upto: Mode) -> bool {
+        self.stated.iter().any(|stated| stated.name == name && stated.is_within(upto))
+    }
+
     /// What a rule states, in one line.
     pub fn statement(&self, name: &str) -> Option<String> {
         let stated = self.stated.iter().find(|stated| stated.name == name)?;

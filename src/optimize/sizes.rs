@@ -114,11 +114,7 @@ pub(super) fn total(function: &Function, body: &Term, sizes: &Sizes) -> f64 {
 }
 
 /// A body of a function at sizes, with its inputs.
-pub(super) fn at_sizes(
-    function: &Function,
-    body: &Term,
-    sizes: &Sizes,
-) -> Option<(Term, Vec<(Var, ArrayDecl)>)> {
+pub fn at_sizes(function: &Function, body: &Term, sizes: &Sizes) -> Option<(Term, Vec<(Var, ArrayDecl)>)> {
     let mut fresh = Fresh::above([body]).and_above(&function.facts);
     let subst = sizes.iter().fold(Subst::new(), |subst, (sym, n)| subst.with_size(sym, Size::int(*n)));
     let mut inputs: Vec<(Var, ArrayDecl)> = Vec::new();

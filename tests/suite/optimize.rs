@@ -379,8 +379,38 @@ fn known[N](x: f32[N]) -> f32[N] { return x + x }
     );
     let told = folder.run(&["opt", "p.rtl", "doubled", "--rank", "2"]).out;
     assert!(told.contains("\n# for T = f32, 2 axes for each rank variable\n"), "{told}");
+    let run = folder.run(&["opt", "p.rtl", "doubled", "--rank", "2", "--emit", "json"]);
+    let object: serde_json::Value = serde_json::from_str(run.out.trim()).expect("one object");
+    assert_eq!((&object["dtypes"]["T"], &object["rank"]), (&"f32".into(), &2.into()), "{run:?}");
     let told = folder.run(&["opt", "p.rtl", "known"]).out;
     assert!(!told.contains("# for"), "{told}");
+}
+
+#[test]
+fn a_result_is_equal_up_to_the_strongest_mode_that_its_steps_have() {
+    let folder = Folder::new("optimize-mode");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn moved(x: f32[64, 32]) -> f32[64, 32] { return x.t().t() + 1.0 }
+fn summed(x: f32[64, 32]) -> f32[] { return sum(sum(x, 1), 0) }
+fn product(x: f32[64, 64], y: f32[64, 64], z: f32[64, 1]) -> f32[64, 1] { return x @ y @ z }
+",
+    );
+    for (name, asked, holds) in [
+        ("moved", "real", "exact"),
+        ("moved", "reassoc", "exact"),
+        ("moved", "exact", "exact"),
+        ("summed", "real", "reassoc"),
+        ("product", "real", "real"),
+    ] {
+        let run = folder.run(&["opt", "p.rtl", name, "--upto", asked, "--certificate", "c.cert"]);
+        let said = format!(", equal up to {holds}\n");
+        assert!(run.out.contains(&said), "{name} up to {asked}: {run:?}");
+        let told = folder.run(&["explain", "c.cert"]).out;
+        assert!(told.contains(&said), "{name} up to {asked}: {told}");
+        assert_eq!(folder.run(&["verify-cert", "c.cert"]).code, Some(0), "{name} up to {asked}");
+    }
 }
 
 #[test]

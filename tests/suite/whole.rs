@@ -1,10 +1,11 @@
 //! Scans, sorting, reductions by index and folds on the CPU: which kernels they get, that
 //! these keep every bit of the reference, and what they are refused and fail with.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use rtv::workloads;
-use rtv_proofs::Module;
+use rtv::{optimize, workloads};
+use rtv_proofs::{Module, program};
 use rtv_runtime::array::Array;
 use rtv_runtime::backend::{Output, Prepared as _};
 use rtv_runtime::cost::Cost;
@@ -157,7 +158,7 @@ fn each_has_a_kernel_that_takes_no_quadratic_time() {
     cases.push(("filled", vec!["f32 90 70", "i64<90 80"], "ByIndex"));
     cases.push(("marked", vec!["f32 90 70", "i64<90 90 70"], "ByIndex"));
     for (function, shapes, kernel) in cases {
-        let (call, arguments) = workloads::call(&module, function, &shapes);
+        let (call, arguments) = workloads::call(&module, function, shapes.as_slice());
         let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
         let text = Program::new(&call.term, &decls).expect("it has kernels").describe();
         assert!(text.contains(kernel), "{function}: {text}");
@@ -566,4 +567,73 @@ fn shares(x: f32[256, 256]) -> f32[256, 256] {
     let cost = Cost::of(&call.term, &decls).expect("a cost");
     assert!(cost.operations < 60.0 * 65_536.0, "{cost:?}");
     assert_eq!(cost.kernels, 1);
+}
+
+/// Where the backend takes blocks of rows through a product, a softmax and a product, nothing between them goes to
+/// memory; where more is to be done with what is between, it does.
+#[test]
+fn what_stays_in_the_cache_between_products_is_not_paid_for() {
+    let module = module(
+        "rtl 1.0
+fn plain[N, K](q: f32[N, K], k: f32[N, K], v: f32[N, K]) { return softmax(q @ t(k), 1) @ v }
+fn batched[B, N, K](q: f32[B, N, K], k: f32[B, N, K], v: f32[B, N, K]) {
+  return softmax(q @ transpose(k, 1, 2), 2) @ v
+}
+fn scaled_last[N, K](q: f32[N, K], k: f32[N, K], v: f32[N, K]) {
+  let e = exp(q @ t(k))
+  return e @ v / sum(e, 1, keepdim = true)
+}
+fn with_weights[N, K](q: f32[N, K], k: f32[N, K], v: f32[N, K]) {
+  let w = softmax(q @ t(k), 1)
+  return (w @ v, w)
+}
+fn at_the_right[N, K](q: f32[N, K], k: f32[N, K], v: f32[K, N]) { return v @ softmax(q @ t(k), 1) }
+fn masked[N, K](q: f32[N, K], k: f32[N, K], v: f32[N, K]) {
+  let s = q @ t(k)
+  return [if j <= i { s[i, j] } else { 0.0 } for i in N, j in N] @ v
+}
+fn without_sums[N, K](q: f32[N, K], k: f32[N, K], v: f32[N, K]) { return relu(q @ t(k)) @ v }
+",
+    );
+    for (function, shapes, stays) in [
+        ("plain", ["f32 256 16"; 3], true),
+        ("batched", ["f32 4 256 16"; 3], true),
+        ("scaled_last", ["f32 256 16"; 3], false),
+        ("with_weights", ["f32 256 16"; 3], false),
+        ("at_the_right", ["f32 256 16", "f32 256 16", "f32 16 256"], false),
+        ("masked", ["f32 256 16"; 3], true),
+        ("without_sums", ["f32 256 16"; 3], false),
+    ] {
+        let (call, arguments) = workloads::call(&module, function, shapes.as_slice());
+        let decls: Vec<_> = call.inputs.iter().cloned().zip(arguments.iter().map(Array::decl)).collect();
+        let cost = Cost::of(&call.term, &decls).expect("a cost");
+        let moved: usize = decls.iter().map(|(_, decl)| decl.bytes()).sum();
+        // The result is as large as an argument.
+        let least = moved as f64 * 4.0 / 3.0;
+        assert_eq!(cost.bytes == least, stays, "{function}: {cost:?}, {least}");
+        assert_eq!(cost.chains, usize::from(stays), "{function}");
+        let text = Program::new(&call.term, &decls).expect("it has kernels").describe();
+        assert_eq!(text.matches("Chain(").count(), cost.chains, "{function}");
+    }
+}
+
+/// The model of costs knows which kernels of the examples the backend runs as one.
+#[test]
+fn examples_are_priced_by_the_chains_that_they_have() {
+    let mut chains = 0;
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/models");
+    for entry in std::fs::read_dir(folder).expect("a folder of the project") {
+        let path = entry.expect("an entry").path();
+        let module = module(&std::fs::read_to_string(&path).expect("an example"));
+        for at in 0..module.items.len() {
+            let (Some((function, _)), _) = program(&module, at, 1) else { continue };
+            let Ok(sizes) = optimize::sizes(&function, &BTreeMap::new()) else { continue };
+            let (term, inputs) = optimize::at_sizes(&function, &function.body, &sizes).expect("known sizes");
+            let cost = Cost::of(&term, &inputs).expect("a cost");
+            let text = Program::new(&term, &inputs).expect("it has kernels").describe();
+            assert_eq!(text.matches("Chain(").count(), cost.chains, "{}", function.name);
+            chains += cost.chains;
+        }
+    }
+    assert!(chains >= 8, "{chains}");
 }
