@@ -70,7 +70,7 @@ pub struct Opt {
 enum Upto {
     /// Bit for bit
     Exact,
-    /// But for the order of sums
+    /// But for the order of sums, and the signs of zeros
     Reassoc,
     /// As real numbers, of finite inputs
     Real,
@@ -136,6 +136,13 @@ struct Row<'a> {
     /// Proved rules that say what cannot be used here, and why.
     unusable: BTreeMap<&'a str, &'static str>,
     program: String,
+}
+
+/// A function that is not looked at, for programs.
+#[derive(Serialize)]
+struct LeftRow<'a> {
+    function: &'a str,
+    left_as_it_is: String,
 }
 
 #[derive(Serialize)]
@@ -259,7 +266,14 @@ impl Opt {
         }
         match found {
             Err(Failed::Unused) => {
-                reporter.text(&format!("\n# {}: left as it is: {}", function.name, Failed::Unused));
+                let why = Failed::Unused.to_string();
+                if self.emits(reporter) == Emit::Json {
+                    let row = LeftRow { function: &function.name, left_as_it_is: why };
+                    let object = serde_json::to_string(&row).unwrap_or_default();
+                    reporter.row("optimized", &row, Some(&object));
+                } else {
+                    reporter.text(&format!("\n# {}: left as it is: {why}", function.name));
+                }
                 Ok(None)
             }
             Err(failed) => Err(not_equal(function, &failed.to_string())),
@@ -297,6 +311,10 @@ impl Opt {
         })
     }
 
+    fn emits(&self, reporter: &Reporter) -> Emit {
+        if reporter.is_json() { Emit::Json } else { self.emit }
+    }
+
     fn show(
         &self,
         improved: &Improved,
@@ -309,8 +327,7 @@ impl Opt {
         let text = optimize::text(&improved.function, sizes).unwrap_or_else(|| {
             format!("# the result of `{}` cannot be written in the language", improved.function.name)
         });
-        let emit = if reporter.is_json() { Emit::Json } else { self.emit };
-        match emit {
+        match self.emits(reporter) {
             Emit::Rtl => {
                 let mut about = self.about(improved, sizes, elsewhere, book);
                 about.splice(1..1, taken.text());

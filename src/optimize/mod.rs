@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rtv_egraph::{Limits, Optimized, Present, Rule, Rules, Settings, is_cheaper};
+use rtv_egraph::{Limits, Optimized, Present, Refusal, Rule, Rules, Settings, is_cheaper};
 use rtv_proofs::derived::{Fault, Place, Proved, Refused, compare};
 use rtv_proofs::{Checker, Counterexample, Deadline};
 use rtv_semantics::alpha::{alpha_eq, apart_by_sizes};
@@ -58,6 +58,7 @@ pub fn wanted(function: &Function, upto: Mode) -> Wanted {
 }
 
 /// What is asked of the optimizer.
+#[derive(Clone, Copy)]
 pub struct Request<'a> {
     pub upto: Mode,
     pub limits: Limits,
@@ -85,6 +86,17 @@ pub struct Improved {
     /// Proved rules that were not used in the end, and why: the checker of derivations would not have them in
     /// this mode, or floats overflow with them.
     pub left_out: Vec<(Arc<str>, String)>,
+}
+
+impl Improved {
+    /// The cost at its sizes, and the number of operations.
+    fn cost(&self) -> (f64, usize) {
+        (self.found.after, self.found.operations)
+    }
+
+    fn is_dearer_elsewhere(&self) -> bool {
+        self.found.elsewhere.iter().any(|(before, after)| *after > before * (1.0 + 1e-9))
+    }
 }
 
 /// Why there is no result: but for the first a fault of rtv, or of a rule.
@@ -179,9 +191,38 @@ const ATTEMPTS: usize = 12;
 /// The cheapest program that proved rules make of a function at sizes, its derivation checked by
 /// who does not trust it, and run beside its source. `proved` has the rules of the book.
 ///
+/// Over the reals a rule is about finite values. Where some are not known to be, what is found in the next stronger mode
+/// may be cheaper, and is taken if it is as cheap.
+///
 /// # Errors
 /// Where checks find that the result is none.
 pub fn optimize(
+    function: &Function,
+    book: &RuleBook,
+    sizes: &Sizes,
+    request: &Request<'_>,
+    checker: &Checker,
+    proved: &mut Proved<'_>,
+) -> Result<Improved, Failed> {
+    let improved = optimize_in(function, book, sizes, request, checker, proved)?;
+    let is_doubtful = improved.found.refused.values().any(|(why, _)| matches!(why, Refusal::NotFinite(_)));
+    if request.upto != Mode::Real || !is_doubtful {
+        return Ok(improved);
+    }
+    let request = Request { upto: Mode::Reassoc, ..*request };
+    let other = optimize_in(function, book, sizes, &request, checker, proved)?;
+    let dearer = [&improved, &other].map(Improved::is_dearer_elsewhere);
+    let is_taken = match (improved.steps.is_empty(), other.steps.is_empty()) {
+        (_, true) => false,
+        (true, _) => true,
+        _ if dearer[0] != dearer[1] => dearer[0],
+        _ => !is_cheaper(improved.cost(), other.cost()),
+    };
+    Ok(if is_taken { other } else { improved })
+}
+
+/// The same in one mode.
+fn optimize_in(
     function: &Function,
     book: &RuleBook,
     sizes: &Sizes,

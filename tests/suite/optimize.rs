@@ -413,6 +413,55 @@ fn product(x: f32[64, 64], y: f32[64, 64], z: f32[64, 1]) -> f32[64, 1] { return
     }
 }
 
+/// Where values may be infinite, a rule that holds over the reals does not apply, and one that holds bit for bit does.
+#[test]
+fn what_holds_bit_for_bit_is_found_up_to_real_too() {
+    let folder = Folder::new("optimize-not-finite");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0
+fn difference(x: f32[4]) -> f32[4] { return x / x - 0.0 }
+fn logarithm(x: f32[4]) -> f32[4] { return neg(neg(log(x))) }
+fn masked[N](x: f32[N, 64], p: bool[N, 64]) -> f32[N, 64] { return masked_fill(x, p, -inf) * 1.0 }
+fn product(x: f32[4, 4], y: f32[4, 4]) -> f32[4, 4] { return where(x > 0.0, x, 0.0) @ (1.0 / y) * 1.0 }
+",
+    );
+    for name in ["difference", "logarithm", "masked", "product"] {
+        let after = |upto: &str| {
+            let run = folder.run(&[
+                "opt",
+                "p.rtl",
+                name,
+                "--upto",
+                upto,
+                "--emit",
+                "json",
+                "--certificate",
+                "c.cert",
+            ]);
+            assert_eq!(folder.run(&["verify-cert", "c.cert"]).code, Some(0), "{name} up to {upto}");
+            let object: serde_json::Value = serde_json::from_str(run.out.trim()).expect("one object");
+            assert_ne!(object["steps"].as_array().map(Vec::len), Some(0), "{name} up to {upto}: {object}");
+            object["after"].as_f64().expect("a cost")
+        };
+        let [exact, real] = ["exact", "real"].map(after);
+        assert!(real <= exact, "{name}: {real} after {exact}");
+    }
+}
+
+#[test]
+fn what_is_left_as_it_is_is_an_object_too() {
+    let folder = Folder::new("optimize-left");
+    folder.file(
+        "p.rtl",
+        "rtl 1.0\nfn f(x: i32[4], y: i32[4]) -> i32[4] { let unused = x // y  return x * 1 }\n",
+    );
+    let run = folder.run(&["opt", "p.rtl", "f", "--emit", "json"]);
+    let object: serde_json::Value = serde_json::from_str(run.out.trim()).expect("one object");
+    assert_eq!(object["function"], "f", "{run:?}");
+    assert!(object["left_as_it_is"].as_str().is_some_and(|why| why.contains("may fail")), "{run:?}");
+}
+
 #[test]
 fn rules_stand_at_known_sizes() {
     let folder = Folder::new("optimize-known");

@@ -16,8 +16,8 @@ use crate::random::Stream;
 /// Elements that one thread makes at a time, an even number.
 const PART: u64 = 1 << 14;
 
-const FORMS: &str = "randn(*size), uniform(*size), randint(low, high, size), zeros(*size), \
-                     ones(*size), full(size, value), arange(start, end, step)";
+const FORMS: &str = "randn(*size), uniform(*size), randint(low, high, [size]), zeros(*size), \
+                     ones(*size), full([size], value), arange(start, end, step)";
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Rule {
