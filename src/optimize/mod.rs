@@ -205,7 +205,9 @@ pub fn optimize(
     proved: &mut Proved<'_>,
 ) -> Result<Improved, Failed> {
     let improved = optimize_in(function, book, sizes, request, checker, proved)?;
-    let is_doubtful = improved.found.refused.values().any(|(why, _)| matches!(why, Refusal::NotFinite(_)));
+    let Optimized { refused, rules, .. } = &improved.found;
+    let mut refused = refused.iter().filter(|(rule, _)| rules[**rule].mode != Mode::Real);
+    let is_doubtful = refused.any(|(_, (why, _))| matches!(why, Refusal::NotFinite(_)));
     if request.upto != Mode::Real || !is_doubtful {
         return Ok(improved);
     }
